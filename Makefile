@@ -24,7 +24,7 @@ help:
 	@echo "make docs       the pages into docs/_build/html: no warnings, links checked"
 	@echo "make bench      speed against other packages, in an environment of their own"
 	@echo "make bench-check  fails if something has become slower than in older code, measured side by side"
-	@echo "make coverage-table  coverage of every interval, size of every test: 20 minutes (REPS, JOBS, SEED)"
+	@echo "make coverage-table  coverage of intervals, size of tests: 30 minutes (ONLY, REPS, FEATURE_REPS, JOBS, SEED)"
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -96,8 +96,8 @@ bench-check: $(VENV)/.base
 .PHONY: coverage-table
 coverage-table: $(VENV)/.base
 	PYTHONPATH=src:benchmarks OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 SURVGAUGE_THREADS=1 \
-	$(BIN)/python -m simulation --reps $(or $(REPS),1500) \
-	--jobs $(or $(JOBS),2) --seed $(or $(SEED),2026)
+	$(BIN)/python -m simulation --reps $(or $(REPS),300) --feature-reps $(or $(FEATURE_REPS),30) \
+	--jobs $(or $(JOBS),2) --seed $(or $(SEED),2026) --only "$(ONLY)"
 
 clean:
 	rm -rf $(VENV) .venv-bench .venv-lowest .venv-lowest-extras .venv-matrix demo-output .mypy_cache .ruff_cache .pytest_cache

@@ -1,4 +1,4 @@
-"""What the whole run consists of: parts that can be done by any process in any order."""
+"""What the whole run consists of: cells, and their parts that any process can do in any order."""
 
 from __future__ import annotations
 
@@ -8,136 +8,132 @@ from typing import Any
 
 import numpy as np
 
-from . import special, studies
+from . import studies
+from .scenario import Scenario, stream
+from .studies import Task, is_plain, training_set
 from .tally import Tally
-from .targets import Targets, limited, with_censoring, without_censoring
-from .world import CENSORING, stream, training_set
+from .truth import Truth, limits, truth
 
-#: Reference sets, and so parts, of each setting.
+#: Reference sets, and so parts, of each cell.
 BLOCKS = 3
-SIZES = (100, 300, 1000)
-INDEPENDENT = ("30i", "60i", "80i")
-#: Makes an AUC of 0.986.
-STRONG = 7.0
+SIZES = (200, 800)
+SHARES = (20, 50, 75)
+HAZARDS = ("weibull", "lognormal", "loglogistic", "cure", "crossing")
+STUDIES: dict[str, Callable[[Task, np.random.Generator], Tally]] = {
+    name: getattr(studies, name)
+    for name in ("intervals", "equals", "functions", "shift", "selection", "folds")
+}
+#: Needs no true values.
+WITHOUT_TRUTH = ("equals", "functions", "selection", "folds")
 
 
 @dataclass(frozen=True)
-class Study:
-    """A function that simulates a part, its settings, and its share of the replications."""
+class Cell:
+    """A study of a scenario, with so many replications."""
 
-    name: str
-    run: Callable[[dict[str, Any], np.random.Generator, Targets], Tally]
-    settings: tuple[dict[str, Any], ...]
-    share: float = 1.0
+    study: str
+    scenario: Scenario
+    reps: int
 
-
-def _settings(
-    censoring: tuple[str, ...], sizes: tuple[int, ...], train: int = 1000, **others: Any
-) -> tuple[dict[str, Any], ...]:
-    return tuple(
-        {"censoring": c, "n": n, "train": train, **others} for n in sizes for c in censoring
-    )
-
-
-EVERY = tuple(CENSORING)
-STUDIES = {
-    study.name: study
-    for study in (
-        Study("core", studies.core, _settings(EVERY, SIZES) + _settings(INDEPENDENT, (1000,), 200)),
-        Study("more", studies.more, _settings(EVERY, SIZES), 1 / 3),
-        Study("distances", studies.distances, _settings(INDEPENDENT, SIZES), 2 / 3),
-        Study("tests", special.tests, _settings(EVERY, SIZES), 2 / 3),
-        Study("selection", studies.selection, _settings(INDEPENDENT, (300,)), 2 / 3),
-        Study("shift", studies.shift, _settings(("60i", "80i"), (300, 1000)), 2 / 3),
-        Study("clusters", special.clusters, _settings(("30i", "60i"), (1000,), frail=True), 2 / 3),
-        Study("weights", special.weights, _settings(("30i", "60i"), (500,)), 2 / 3),
-        Study("folds", special.folds, _settings(("30i", "60i"), (300,)), 1 / 3),
-        Study("edge", studies.edge, _settings(("30i",), (30, 100, 300), strength=STRONG)),
-    )
-}
-#: Studies whose metrics have nothing to do with each other.
-BY_METRIC = ("core", "more", "distances", "tests")
+    @property
+    def name(self) -> str:
+        """Return what tells it from the others."""
+        return f"{self.study}-{self.scenario.name}"
 
 
 @dataclass(frozen=True)
 class Part:
-    """One call: some replications of a setting of a study."""
+    """Some replications of a cell, or ("truth", "limits") what is true about its scenario."""
 
     study: str
-    fields: tuple[tuple[str, Any], ...]
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """Return its settings."""
-        return dict(self.fields)
+    scenario: Scenario
+    block: int
+    reps: int
+    seed: int
 
     @property
     def name(self) -> str:
         """Return what tells it from the others, fit for a file."""
-        return "-".join(
-            [self.study, *(v if isinstance(v, str) else f"{k}{v:g}" for k, v in self.fields)]
-        )
+        return f"{self.study}-{self.scenario.name}-{self.block}-{self.reps}-{self.seed}"
 
 
-def parts(
-    reps: int, seed: int, names: tuple[str, ...] = tuple(STUDIES), metrics: str = ""
-) -> Iterator[Part]:
-    """List the parts of a run, those that take longest first.
+def scenarios() -> Iterator[tuple[str, Scenario, float]]:
+    """List studies and scenarios with their share of the replications."""
+    for hazard in HAZARDS:
+        shares = [share for share in SHARES if share > 20 or hazard != "cure"]  # 27 % are cured
+        for n in SIZES:
+            for share in shares:
+                yield "intervals", Scenario(hazard, share=share, n=n), 1
+                yield "intervals", Scenario(hazard, "moderate", share, n), 1 / 4
+                yield "intervals", Scenario(hazard, "strong", share, n), 1 / 4
+            yield "equals", Scenario(hazard, n=n), 2 / 3
+        yield "intervals", Scenario(hazard, "moderate", 50, features=True), 0
+        yield "intervals", Scenario(hazard, "strong", 75, features=True), 0
+    yield "intervals", Scenario("lognormal", "strong", 50, features=True, causes=2), 0
+    for n in SIZES:
+        for share in SHARES:
+            yield "intervals", Scenario("lognormal", share=share, n=n, causes=2), 2 / 3
+            yield "functions", Scenario(share=share, n=n), 2 / 3
+        yield "intervals", Scenario("lognormal", "strong", 50, n, causes=2), 1 / 4
+        for hazard in ("weibull", "crossing"):
+            yield "intervals", Scenario(hazard, n=n, entry=True), 1
+            yield "intervals", Scenario(hazard, n=n, weights=True), 3
+    yield "intervals", Scenario("crossing", causes=2), 2 / 3
+    for hazard in ("lognormal", "crossing"):
+        for clusters in (12, 40):
+            yield "intervals", Scenario(hazard, clusters=clusters), 1
+    for n in (100, *SIZES):
+        yield "intervals", Scenario("sharp", share=20, n=n), 1
+    for share in (50, 75):
+        yield "shift", Scenario(share=share), 2 / 3
+    for share in SHARES:
+        yield "selection", Scenario(share=share, n=200), 2 / 3
+    yield "folds", Scenario(share=20, n=200), 1 / 2
 
-    `metrics` are names with spaces between them; the studies of single metrics then look at no
-    others.
+
+def cells(reps: int, feature_reps: int, only: str = "") -> list[Cell]:
+    """List the cells whose name has one of the words of `only`; all without words.
+
+    `feature_reps`: replications of a scenario whose features are given, where learners are fitted
+    in each of them.
     """
-    for name in names:
-        study = STUDIES[name]
-        each = max(1, round(reps * study.share / BLOCKS))
-        for setting in sorted(study.settings, key=lambda s: -s["n"]):
-            for block in range(BLOCKS):
-                fields = {**setting, "block": block, "reps": each, "seed": seed}
-                if metrics:
-                    fields["metrics"] = metrics
-                yield Part(name, tuple(fields.items()))
+    every = [
+        Cell(study, scenario, feature_reps if scenario.features else max(1, round(share * reps)))
+        for study, scenario, share in scenarios()
+    ]
+    words = only.replace(",", " ").split()
+    return [c for c in every if not words or any(word in c.name for word in words)]
+
+
+def parts(cell: Cell, seed: int) -> list[Part]:
+    """Split a cell by reference sets."""
+    blocks = min(BLOCKS, cell.reps)
+    sizes = [len(part) for part in np.array_split(np.arange(cell.reps), blocks)]
+    return [Part(cell.study, cell.scenario, k, size, seed) for k, size in enumerate(sizes)]
 
 
 def needed(part: Part) -> tuple[Part, ...]:
-    """Return what must be known before a part: its targets, as parts too."""
-    given = part.given
-    common = {"censoring": given["censoring"], "seed": given["seed"]}
-    frail, strength = given.get("frail", False), given.get("strength", 1.0)
-    if part.study in ("tests", "folds"):
+    """Return what must be there before a part: true values and limits, as parts too."""
+    if part.study in ("truth", "limits", *WITHOUT_TRUTH):
         return ()
-    known = Part("known", tuple({**common, "strength": strength, "frail": frail}.items()))
-    if part.study in ("edge", "selection", "shift"):
-        return (known,)
-    if "metrics" in given:
-        common["metrics"] = given["metrics"]
-    limits = {"train": given["train"], "block": given["block"], "frail": frail}
-    wanted = [Part("limits", tuple({**common, **limits}.items()))]
-    if given["block"] or given["train"] != 1000:  # what does not look at the reference set
-        others = {"train": 1000, "block": 0, "frail": frail}
-        wanted.append(Part("limits", tuple({**common, **others}.items())))
-    return (known, *wanted)
+    population = part.scenario.population
+    found = [Part("truth", population, 0, 0, part.seed)]
+    if is_plain(part.scenario) and part.study == "intervals":
+        found.append(Part("limits", population, part.block, 0, part.seed))
+    return tuple(found)
 
 
-def targets_of(found: list[dict[str, Any]]) -> Targets:
-    """Put what `needed` gave together."""
-    data: dict[str, Any] = {"truth": {}, "by_time": {}, "limit": {}}
-    for one in reversed(found):  # the reference set's own limits come last, and win
-        for name, models in one.items():
-            for model, values in models.items():
-                data[name][model] = {**data[name].get(model, {}), **values}
-    return Targets(data)
-
-
-def run_part(part: Part, known: list[dict[str, Any]]) -> Any:
-    """Do a part: its targets must be given."""
-    given = part.given
-    censoring, seed = CENSORING[given["censoring"]], given["seed"]
-    if part.study == "known":
-        return without_censoring(seed, censoring, given["strength"], given["frail"])
+def run_part(part: Part, found: list[Any]) -> Any:
+    """Do a part; what it needs must be given."""
+    scenario, seed = part.scenario, part.seed
+    if part.study == "truth":
+        return truth(seed, scenario)
     if part.study == "limits":
-        train = training_set(seed, censoring, given["train"], given["block"])
-        everything = given["block"] == 0 and given["train"] == 1000
-        names = studies.chosen(limited(everything), given)
-        return {"limit": with_censoring(seed, censoring, train, names, given["frail"])}
-    rng = stream(seed, part.name)
-    return STUDIES[part.study].run(given, rng, targets_of(known)).rows()
+        return limits(seed, scenario, training_set(seed, scenario, part.block))
+    known = dict(zip((p.study for p in needed(part)), found, strict=True))
+    empty = {"models": {}, "tau": 0.0}
+    task = Task(
+        scenario, part.block, part.reps, seed, Truth(known.get("truth", empty)),
+        known.get("limits", {}),
+    )  # fmt: skip
+    return STUDIES[part.study](task, stream(seed, part.name)).rows()

@@ -1,84 +1,100 @@
-"""Results of a run, looked up by what was simulated, and how shares are written."""
+"""Results of a run, looked up and pooled by what was simulated, and how shares are written."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from .plan import HAZARDS
+from .scenario import Scenario
+from .truth import estimates_truth
+
 Row = dict[str, Any]
-INDEPENDENT = ("30i", "60i", "80i")
-KINDS = (*INDEPENDENT, "60d", "80d")
-SIZES = (100, 300, 1000)
+#: Coverage and size that are promised, in %.
+COVERAGE, SIZE = (93.0, 97.0), (3.0, 7.0)
+MODELS = ("right", "late", "wrong")
+#: What a scenario is unless a table asks for something else.
+_USUAL = {
+    "study": "intervals", "hazard": HAZARDS, "features": False, "causes": 1, "entry": False,
+    "clusters": 0, "weights": False, "model": MODELS, "variant": None,
+}  # fmt: skip
 
 
 class Results:
-    """Rows of docs/results/coverage.json."""
+    """Rows of docs/results/coverage.json, each with its scenario."""
 
-    def __init__(self, rows: list[Row]) -> None:
-        self.rows = rows
-        self._found = {self._key(row): row for row in rows}
+    def __init__(self, cells: dict[str, Any]) -> None:
+        self.rows: list[Row] = []
+        for cell in cells.values():
+            where = {**cell["scenario"], "study": cell["study"], "draws": cell["reps"]}
+            where["column"] = Scenario(**cell["scenario"]).column
+            self.rows += [{**where, **row} for row in cell["rows"]]
 
-    @staticmethod
-    def _key(row: Row) -> tuple[Any, ...]:
-        names = ("kind", "study", "censoring", "n", "train", "metric", "model", "variant")
-        return tuple(row.get(name) for name in names)
+    def select(self, kind: str = "interval", **wanted: Any) -> list[Row]:
+        """Return rows; a tuple stands for any of its values, and what is not named is as usual."""
+        asked = {**_USUAL, **wanted, "kind": kind}
+        return [
+            row
+            for row in self.rows
+            if all(
+                row.get(name) in value if isinstance(value, tuple) else row.get(name) == value
+                for name, value in asked.items()
+            )
+        ]
 
-    def get(self, **key: Any) -> Row | None:
-        """Return the only row with these settings; what is not named does not matter."""
-        key = {"kind": "interval", **key}
-        exact = self._found.get(self._key(key))
-        if exact is not None:
-            return exact
-        found = [r for r in self.rows if all(r.get(k) == v for k, v in key.items())]
-        return found[0] if len(found) == 1 else None
-
-    def metrics(self, study: str) -> list[str]:
-        """Return the metrics of a study, in their order."""
-        rows = (r for r in self.rows if r["study"] == study and r["kind"] == "interval")
-        return list(dict.fromkeys(row["metric"] for row in rows))
-
-    def coverages(self, study: str, metric: str, column: str, **key: Any) -> list[Row]:
-        """Return the rows of a metric that have a coverage."""
-        wanted = {"kind": "interval", "study": study, "metric": metric, **key}
-        found = (r for r in self.rows if all(r.get(k) == v for k, v in wanted.items()))
-        return [row for row in found if row.get(column) is not None]
+    def metrics(self, kind: str = "interval", **wanted: Any) -> list[str]:
+        """Return the metrics of these rows, in their order."""
+        return list(dict.fromkeys(row["metric"] for row in self.select(kind, **wanted)))
 
 
-def merged(rows: list[Row], new: list[Row], order: list[str]) -> list[Row]:
-    """Put rows of some metrics in place of older ones, in the order of the metrics."""
-
-    def setting(row: Row) -> tuple[Any, ...]:
-        return tuple(
-            row.get(name) for name in ("study", "kind", "censoring", "n", "train", "model")
-        )
-
-    def place(row: Row) -> int:
-        return order.index(row["metric"]) if row["metric"] in order else len(order)
-
-    again = {(row["metric"], row["study"]) for row in new}
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in [row for row in rows if (row["metric"], row["study"]) not in again] + new:
-        groups.setdefault(setting(row), []).append(row)
-    touched = {setting(row) for row in new}
-    return [
-        row
-        for key, group in groups.items()
-        for row in (sorted(group, key=place) if key in touched else group)
-    ]
+def covers(row: Row) -> float | None:
+    """Return how often an interval holds what it is about: the true value, or else its limit."""
+    if row["metric"] in ("coverage",) or estimates_truth(row["metric"]):
+        return row.get("covers_truth")
+    return row.get("covers_limit")
 
 
-def error_of(reps: float, share: float = 95.0) -> float:
+def share(row: Row) -> float | None:
+    """Return the coverage of an interval, or how often a test rejects."""
+    return row.get("rejected") if row["kind"] == "test" else covers(row)
+
+
+def pooled(rows: Iterable[Row], name: str | None = None) -> tuple[float, int] | None:
+    """Return the mean share of rows and how many samples it rests on."""
+    known = [(row.get(name) if name else share(row), row) for row in rows]
+    found = [(value, row) for value, row in known if value is not None]
+    if not found:
+        return None
+    total = sum(row["reps"] for _, row in found)
+    samples = {tuple(row[k] for k in (*Scenario.__dataclass_fields__, "study")): row["draws"]
+               for _, row in found}  # fmt: skip
+    return sum(value * row["reps"] for value, row in found) / total, sum(samples.values())
+
+
+def error_of(samples: float, rate: float = 95.0) -> float:
     """Half the width of a 95 % interval of a simulated share, in points."""
-    return 1.96 * (share * (100 - share) / max(reps, 1)) ** 0.5
+    return 1.96 * (rate * (100 - rate) / max(samples, 1)) ** 0.5
 
 
-def marked(share: float | None, low: float, high: float) -> str:
-    """Return a share with an arrow where it lies outside."""
-    if share is None:
-        return "-"
-    arrow = "↓" if share < low else "↑" if share > high else ""
-    return f"{share:.0f}{arrow}"
+def outside(found: tuple[float, int], promise: tuple[float, float]) -> str:
+    """Return an arrow where a share lies outside what is promised, and not by chance."""
+    value, samples = found
+    middle = sum(promise) / 2
+    beyond = abs(value - middle) > error_of(samples, middle)
+    return ("↓" if value < promise[0] else "↑" if value > promise[1] else "") if beyond else ""
 
 
-def cell(share: float | None) -> str:
-    """Return a coverage, marked outside 93 to 97 %."""
-    return marked(share, 93.0, 97.0)
+def cell(rows: Iterable[Row], promise: tuple[float, float] | None = COVERAGE) -> str:
+    """Write the share of some rows, with an arrow where it is not as promised."""
+    found = pooled(rows)
+    if found is None:
+        return "–"
+    return f"{found[0]:.0f}{outside(found, promise) if promise else ''}"
+
+
+def span(rows: Iterable[Row]) -> str:
+    """Write the range of the shares of rows."""
+    known = sorted(round(value) for value in map(share, rows) if value is not None)
+    if not known:
+        return "not simulated"
+    return f"{known[0]} %" if known[0] == known[-1] else f"{known[0]} to {known[-1]} %"

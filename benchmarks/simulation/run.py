@@ -11,15 +11,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from pathlib import Path
 from typing import Any
 
-from .plan import Part, needed, run_part
-from .tally import added
+from .plan import Cell, Part, needed, parts, run_part
+from .tally import added, summary
 from .workers import workers
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STORE = ROOT / "benchmarks" / "output" / "coverage"
 #: Parts of this folder that change how results are made and shown, not what they are.
-SHOWN = ("page.py", "words.py", "__main__.py", "run.py", "workers.py")
+SHOWN = ("page.py", "tables.py", "findings.py", "results.py", "__main__.py", "run.py", "workers.py")
 
 
 def code_version() -> str:
@@ -46,9 +46,10 @@ class Store:
         """Whether a part is done."""
         return self._path(part).exists()
 
-    def read(self, part: Part) -> Any:
-        """Return what a part gave."""
-        return json.loads(self._path(part).read_text(encoding="utf-8"))["result"]
+    def stored(self, part: Part) -> dict[str, Any]:
+        """Return what a part gave ("result") and how long it took ("seconds")."""
+        found: dict[str, Any] = json.loads(self._path(part).read_text(encoding="utf-8"))
+        return found
 
     def write(self, part: Part, result: Any, seconds: float) -> None:
         """Keep what a part gave; a file is whole or absent."""
@@ -64,51 +65,70 @@ def _timed(part: Part, known: list[Any]) -> tuple[Any, float]:
 
 
 def run(
-    parts: Iterable[Part], store: Store, jobs: int, say: Callable[[str], None]
-) -> list[dict[str, Any]]:
-    """Do what is not done, targets first, and add up what all parts gave."""
-    wanted = list(parts)
-    first = list(dict.fromkeys(p for part in wanted for p in needed(part)))
+    cells: Iterable[Cell], seed: int, store: Store, jobs: int, say: Callable[[str], None]
+) -> dict[str, dict[str, Any]]:
+    """Do what is not done, true values first, and add up by cell what all parts gave.
+
+    A part that fails is told and left out, with its cell; the others are kept.
+    """
+    wanted = {cell: parts(cell, seed) for cell in cells}
+    every = [part for some in wanted.values() for part in some]
+    first = list(dict.fromkeys(p for part in every for p in needed(part)))
     with workers(jobs) as pool:
-        for title, stage in (("targets", first), ("simulations", wanted)):
+        for title, stage in (("true values", first), ("simulations", every)):
             todo = [part for part in stage if not store.has(part)]
             say(f"{title}: {len(todo)} of {len(stage)} parts to do")
             _do(todo, store, pool, say)
-    return added(store.read(part) for part in wanted)
+    return {
+        cell.name: _cell(cell, [store.stored(part) for part in some])
+        for cell, some in wanted.items()
+        if all(store.has(part) for part in some)
+    }
 
 
-def simulate(parts: Iterable[Part]) -> list[dict[str, Any]]:
-    """Do parts in this process and keep nothing; add up what they gave."""
+def simulate(cells: Iterable[Cell], seed: int) -> list[dict[str, Any]]:
+    """Do cells in this process and keep nothing; return the rows of all of them."""
     known: dict[Part, Any] = {}
-    results = []
-    for part in parts:
-        for target in needed(part):
-            if target not in known:
-                known[target] = run_part(target, [])
-        results.append(run_part(part, [known[target] for target in needed(part)]))
-    return added(results)
+    rows = []
+    for cell in cells:
+        results = []
+        for part in parts(cell, seed):
+            for one in needed(part):
+                if one not in known:
+                    known[one] = run_part(one, [])
+            results.append(run_part(part, [known[one] for one in needed(part)]))
+        rows += [summary(row) for row in added(results)]
+    return rows
+
+
+def _cell(cell: Cell, stored: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "study": cell.study, "scenario": vars(cell.scenario), "reps": cell.reps,
+        "seconds": round(sum(one["seconds"] for one in stored), 1),
+        "rows": [summary(row) for row in added(one["result"] for one in stored)],
+    }  # fmt: skip
 
 
 def _do(
     todo: list[Part], store: Store, pool: ProcessPoolExecutor, say: Callable[[str], None]
 ) -> None:
     start = time.monotonic()
-    waiting: dict[Future[tuple[Any, float]], Part] = {
-        pool.submit(_timed, part, [store.read(p) for p in needed_now(part)]): part for part in todo
-    }
-    done = 0
+    waiting: dict[Future[tuple[Any, float]], Part] = {}
+    for part in todo:
+        if all(store.has(one) for one in needed(part)):
+            known = [store.stored(one)["result"] for one in needed(part)]
+            waiting[pool.submit(_timed, part, known)] = part
+    total = len(waiting)
     while waiting:
         ready, _ = wait(waiting, return_when=FIRST_COMPLETED)
         for future in ready:
             part = waiting.pop(future)
+            failure = future.exception()
+            if isinstance(failure, Exception):
+                say(f"  failed: {part.name}: {failure!r}")
+                continue
             result, seconds = future.result()
             store.write(part, result, seconds)
-            done += 1
-            passed = time.monotonic() - start
-            left = passed / done * len(waiting)
-            say(f"  {done}/{len(todo)} {part.name}: {seconds:.1f} s; {left / 60:.1f} min left")
-
-
-def needed_now(part: Part) -> tuple[Part, ...]:
-    """Return what a part waits for; targets wait for nothing."""
-    return () if part.study in ("known", "limits") else needed(part)
+            done = total - len(waiting)
+            left = (time.monotonic() - start) / done * len(waiting)
+            say(f"  {done}/{total} {part.name}: {seconds:.1f} s; {left / 60:.1f} min left")

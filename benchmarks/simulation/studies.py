@@ -1,207 +1,268 @@
-"""The simulations of intervals of `evaluate`: one function a study, one call a part of it."""
+"""The studies: what is asked of samples of a scenario. One call is a part of a cell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import survgauge as sg
-from survgauge.metrics.registry import REGISTRY, default_metrics, metrics_of
+from survgauge.evaluation.verdict import headline, verdicts
+from survgauge.metrics.registry import REGISTRY, metrics_of
 
+from .scenario import CAUSES, Sample, Scenario, draw, predict, setting, stream
 from .tally import Tally
-from .targets import THRESHOLD, Targets, metrics_with_intervals
-from .world import CENSORING, Sample, draw, predictions, training_set
+from .truth import MODELS, THRESHOLD, Truth, estimates_truth, is_time_error
 
-DEFAULT_METRICS = [metric.name for metric in default_metrics()]
-
-#: Simulated less often because they take long.
-SLOW = ("antolini",)
-#: Intervals by resampling, or of distances that cannot be negative.
-DISTANCES = ("ici", "km_calibration")
-
-
-def core_metrics() -> list[str]:
-    """Metrics that `evaluate` computes by default and that are fast."""
-    skipped = (*SLOW, *DISTANCES)
-    return [m for m in metrics_with_intervals() if m in DEFAULT_METRICS and m not in skipped]
+#: Subjects of a reference set.
+TRAIN = 1000
+PAIRS = ("harrell", "antolini")
+#: Time errors that all scenarios have; `mae_po` as the one of the paper.
+ERRORS = ("mae_within", "mae_dr", "mae_ipcw_d", "mae_po")
+#: What the smaller studies look at.
+FEW = ("mae_within", "mae_dr", "mae_ipcw_d", "brier", "ibs", "uno", "harrell", "antolini", "auc")
 
 
-def remaining_metrics() -> list[str]:
-    """Return all but the distances."""
-    return [m for m in metrics_with_intervals() if m not in DISTANCES]
+@dataclass(frozen=True)
+class Task:
+    """Some replications of a scenario, with what is true about it."""
+
+    scenario: Scenario
+    block: int
+    reps: int
+    seed: int
+    truth: Truth
+    limits: dict[str, dict[str, float]]
+
+    def samples(self, rng: np.random.Generator) -> Iterator[Sample]:
+        """Draw the test sets."""
+        for _ in range(self.reps):
+            yield draw(rng, self.scenario, self.scenario.n)
+
+    def settings(self) -> dict[str, Any]:
+        """Arguments of `evaluate` that all studies share."""
+        at = setting(self.scenario)
+        return {
+            "y_train": training_set(self.seed, self.scenario, self.block),
+            "time": at.time, "tau": at.tau, "threshold": THRESHOLD,
+            "cause": CAUSES[0] if self.scenario.causes > 1 else None,
+        }  # fmt: skip
+
+    def count(self, tally: Tally, row: dict[str, Any], **names: str) -> None:
+        """Count an interval or a test of `evaluate`."""
+        metric, model = REGISTRY[row["metric"]], row["model"]
+        key = {"metric": metric.name, "model": model, **names}
+        if metric.inference == "test":
+            tally.test(key, row["value"])
+            return
+        limit, truth = self.targets(metric.name, model, row["until"])
+        if np.isfinite([limit, truth]).any():
+            tally.interval(key, row, limit, truth, metric.range)
+
+    def targets(self, metric: str, model: str, until: float | None) -> tuple[float, float]:
+        """Return the limit and the true value of a metric; NaN where there is none."""
+        truth = self.truth.value(model, metric, until)
+        if metric in PAIRS:
+            return self.truth.pairs(model, metric, until), truth
+        best = REGISTRY[metric].target is not None
+        return truth if best else self.limits.get(model, {}).get(metric, np.nan), truth
 
 
-def judged_metrics() -> list[str]:
-    """Return tests, and metrics whose best value the true model has."""
-    kinds = metrics_of().values()
-    return [m.name for m in kinds if m.inference == "test" or m.target is not None]
+def training_set(seed: int, scenario: Scenario, block: int) -> sg.Reference | sg.Outcomes:
+    """Return the reference set of a block, the same for all who ask."""
+    population = scenario.population
+    rng = stream(seed, f"train {population.name} {block}")
+    y = draw(rng, population, TRAIN).y
+    return y if scenario.causes > 1 else sg.Reference(y)
 
 
-def chosen(names: list[str], part: dict[str, Any]) -> list[str]:
-    """Return the metrics that a part is about: all, or those that it names."""
-    wanted = part.get("metrics", "").split()
-    return [name for name in names if not wanted or name in wanted]
+def is_plain(scenario: Scenario) -> bool:
+    """Whether a cell looks at every metric, also at those that promise no true value."""
+    usual = Scenario(share=scenario.share, n=scenario.n)
+    return scenario == usual
 
 
-def settings_of(part: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of `evaluate` that all studies share."""
-    censoring = CENSORING[part["censoring"]]
-    train = training_set(part["seed"], censoring, part["train"], part["block"])
-    asked = {"time": censoring.time, "tau": censoring.tau, "threshold": THRESHOLD}
-    return {"y_train": train, **asked}
-
-
-def samples(part: dict[str, Any], rng: np.random.Generator) -> Iterator[Sample]:
-    """Draw the test sets of a part."""
-    for _ in range(part["reps"]):
-        yield draw(rng, part["n"], CENSORING[part["censoring"]])
-
-
-def count_rows(
-    tally: Tally,
-    key: dict[str, Any],
-    ev: Any,
-    targets: Targets,
-    model: str,
-    skipped: list[str] | None = None,
-    **names: Any,
-) -> None:
-    """Count the intervals of a model's metrics."""
-    for row in ev.rows():
-        if row["model"] == model and row["metric"] not in (skipped or ()):
-            metric = row["metric"]
-            limit = targets.limit(model.replace(" b", " a"), metric, row["until"])
-            truth = targets.truth(model.replace(" b", " a"), metric, ev.problem)
-            place = {**key, "metric": metric, "model": model, **names}
-            tally.interval(place, row, limit, truth, REGISTRY[metric].range)
-
-
-def core(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Tally:
-    """Two equally good models: intervals of one, and how often the two differ significantly."""
-    tally, given = Tally(), settings_of(part)
-    key = {"study": "core", **{k: part[k] for k in ("censoring", "n", "train")}}
-    names = chosen(core_metrics(), part)
-    if not names:
-        return tally
-    for sample in samples(part, rng):
-        models = predictions(sample, "twin a", "twin b")
-        ev = sg.evaluate(models, sample.y, metrics=names, **given)
-        count_rows(tally, key, ev, targets, "twin a")
-        for row in ev.comparisons():
-            place = {**key, "metric": row["metric"], "model": "twin a - twin b"}
-            tally.test(place, row["p_value"])
-    return tally
-
-
-def more(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Tally:
-    """All metrics with analytic errors, a difference that is not nothing, and no horizon."""
-    tally, given = Tally(), settings_of(part)
-    key = {"study": "more", **{k: part[k] for k in ("censoring", "n", "train")}}
-    absolute = [m for m in chosen(core_metrics(), part) if m.startswith("mae_")]
-    names = chosen(remaining_metrics(), part)
-    if not names:
-        return tally
-    for sample in samples(part, rng):
-        models = predictions(sample, "twin a", "true")
-        ev = sg.evaluate(models, sample.y, metrics=names, **given)
-        count_rows(tally, key, ev, targets, "twin a", skipped=core_metrics())
-        for row in ev.comparisons():
-            pair = (row["model_a"], row["model_b"])
-            limits = [targets.limit(model, row["metric"]) for model in pair]
-            truths = [targets.truth(model, row["metric"], ev.problem) for model in pair]
-            place = {**key, "metric": row["metric"], "model": "twin a - true"}
-            tally.interval(place, row, limits[0] - limits[1], truths[0] - truths[1])
-        if not absolute:
-            continue
-        unbounded = {**given, "tau": None}
-        free = sg.evaluate({"twin a": models["twin a"]}, sample.y, metrics=absolute, **unbounded)
-        for row in free.rows():
-            place = {**key, "study": "free", "metric": row["metric"], "model": "twin a"}
-            limit = targets.limit("twin a", f"free {row['metric']}")
-            truth = targets.truth("twin a", row["metric"], free.problem)
-            tally.interval(place, row, limit, truth)
-    return tally
-
-
-def distances(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Tally:
-    """ICI and KM-calibration of the truth (limit 0) and of a good model."""
-    tally, given = Tally(), settings_of(part)
-    key = {"study": "distances", **{k: part[k] for k in ("censoring", "n", "train")}}
-    names = chosen(list(DISTANCES), part)
-    if not names:
-        return tally
-    for k, sample in enumerate(samples(part, rng)):
-        both = k % 3 == 0  # resampling the truth as often would take too long
-        models = predictions(sample, "twin a", *(["true"] if both else []))
-        ev = sg.evaluate(models, sample.y, metrics=names, **given)
-        for model in models:
-            count_rows(tally, key, ev, targets, model)
-    return tally
-
-
-#: What the special studies look at.
-FEW = ("harrell", "uno", "auc", "brier", "ibs", "mae_ipcw_d", "mae_po")
-
-
-def edge(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Tally:
-    """Concordance close to one: a very strong model on few subjects."""
-    tally, censoring = Tally(), CENSORING[part["censoring"]]
-    key = {"study": "edge", **{k: part[k] for k in ("censoring", "n")}}
-    for _ in range(part["reps"]):
-        sample = draw(rng, part["n"], censoring, strength=part["strength"])
-        ev = sg.evaluate(
-            predictions(sample, "true"),
-            sample.y,
-            metrics=["auc", "uno"],
-            time=censoring.time,
-            min_at_risk=3,
+def metrics_for(scenario: Scenario) -> list[str]:
+    """Return what can be asked in a scenario and has a true value, a best one or a size."""
+    found = []
+    for name, metric in metrics_of(cause=1 if scenario.causes > 1 else None).items():
+        can = (not scenario.entry or metric.takes_entry) and (
+            not scenario.weights or metric.takes_sample_weight
         )
-        count_rows(tally, key, ev, targets, "true")
+        if is_time_error(name):
+            wanted = name in ERRORS
+        else:
+            known = estimates_truth(name) or metric.target is not None or name in PAIRS
+            wanted = known or metric.inference == "test"
+        if can and (wanted or is_plain(scenario)):
+            found.append(name)
+    return found
+
+
+def intervals(task: Task, rng: np.random.Generator) -> Tally:
+    """The right, a late and a wrong model: intervals, differences, tests."""
+    tally, scenario, given = Tally(), task.scenario, task.settings()
+    names = metrics_for(scenario)
+    for sample in task.samples(rng):
+        models = {model: predict(sample, model) for model in MODELS}
+        options = _options(sample)
+        if scenario.features:
+            train = draw(rng, scenario.population, scenario.n)
+            given |= {"y_train": train.y}
+            options |= {"X_train": train.x, "X_test": sample.x}
+        ev = sg.evaluate(models, sample.y, metrics=names, **given, **options)
+        for row in ev.rows():
+            task.count(tally, row)
+        for row in ev.comparisons("right"):
+            _count_difference(task, tally, row)
+        found = any(w.code == "dependent-censoring" for w in ev.warnings)
+        tally.test({"metric": "warning: dependent-censoring", "model": "any"}, 0.0 if found else 1)
+        if not scenario.features:
+            own = sg.evaluate(
+                models, sample.y, metrics=["mae_within"], **{**given, "tau": None}, **options
+            )
+            for row in own.rows():
+                task.count(tally, row, variant="own horizon")
+        if options and not scenario.features:
+            plain = sg.evaluate({"right": models["right"]}, sample.y, metrics=names, **given)
+            for row in plain.rows():
+                task.count(tally, row, variant="ignored")
     return tally
 
 
-def shift(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Tally:
+def _options(sample: Sample) -> dict[str, Any]:
+    """Return what `evaluate` is told about clusters and sampling weights."""
+    scenario = sample.scenario
+    if scenario.clusters:
+        return {"cluster": sample.cluster}
+    return {"sample_weight": sample.weight} if scenario.weights else {}
+
+
+def _count_difference(task: Task, tally: Tally, row: dict[str, Any]) -> None:
+    """Count the interval of a difference from the right model."""
+    metric, pair = row["metric"], (row["model_a"], row["model_b"])
+    until = row.get("until", setting(task.scenario).tau)
+    each = [task.targets(metric, model, None if metric in PAIRS else until) for model in pair]
+    limit, truth = (first - second for first, second in zip(*each, strict=True))
+    target = truth if np.isfinite(truth) else limit
+    if not np.isfinite(target):
+        return
+    key = {"metric": metric, "model": f"{pair[0]} - {pair[1]}"}
+    tally.interval(key, row, limit, truth)
+    mistaken = row["p_value"] < 0.05 and row["difference"] * target < 0
+    tally.test({"metric": metric, "model": "wrong sign"}, 0.0 if mistaken else 1.0)
+
+
+def equals(task: Task, rng: np.random.Generator) -> Tally:
+    """Equally good models: how often two of them differ, and how often the verdict names one."""
+    tally, given = Tally(), task.settings()
+    names = [f"equal {k}" for k in range(1, 6)]
+    for sample in task.samples(rng):
+        models = {model: predict(sample, model) for model in names}
+        two = {model: models[model] for model in names[:2]}
+        ev = sg.evaluate(two, sample.y, metrics=list(FEW), **given)
+        for row in ev.comparisons():
+            tally.test({"metric": row["metric"], "model": "two equal"}, row["p_value"])
+        _count_verdict(tally, ev, "two equal")
+        ev = sg.evaluate(models, sample.y, metrics=["mae_within"], **given)
+        _count_verdict(tally, ev, "five equal")
+    return tally
+
+
+def _count_verdict(tally: Tally, ev: Any, model: str) -> None:
+    data = ev.to_dict()
+    alone = len(verdicts(data, headline(data))[0].best) == 1
+    tally.test({"metric": "verdict: is best", "model": model}, 0.0 if alone else 1.0)
+
+
+def shift(task: Task, rng: np.random.Generator) -> Tally:
     """Training subjects are censored less than test subjects: whose G is it."""
-    tally, given = Tally(), settings_of(part)
-    lightly = training_set(part["seed"], CENSORING["30i"], part["train"], part["block"])
-    key = {"study": "shift", **{k: part[k] for k in ("censoring", "n", "train")}}
-    names = [m for m in FEW if m not in ("harrell", "mae_po")]
-    ways = {"default": {}, "train": {"censoring": "train"}}
-    for sample in samples(part, rng):
-        models = predictions(sample, "twin a")
-        for way, options in ways.items():
-            try:
-                ev = sg.evaluate(
-                    models, sample.y, metrics=names, **{**given, **options, "y_train": lightly}
-                )
-            except sg.InputError:  # no such way
-                continue
-            count_rows(tally, key, ev, targets, "twin a", variant=way)
+    tally, given = Tally(), task.settings()
+    lightly = training_set(task.seed, replace(task.scenario, share=20), task.block)
+    given["y_train"] = lightly
+    names = ["mae_ipcw_d", "brier", "ibs", "uno", "auc"]
+    for sample in task.samples(rng):
+        models = {"right": predict(sample, "right")}
+        for way, options in (("default", {}), ("train", {"censoring": "train"})):
+            ev = sg.evaluate(models, sample.y, metrics=names, **given, **options)
+            for row in ev.rows():
+                task.count(tally, row, variant=way)
     return tally
 
 
-def selection(part: dict[str, Any], rng: np.random.Generator, targets: Targets) -> Tally:
-    """Ten models that know nothing: how often is the best said to beat Kaplan-Meier."""
-    tally, given = Tally(), settings_of(part)
-    key = {"study": "selection", **{k: part[k] for k in ("censoring", "n", "train")}}
-    names = ["mae_po", "mae_ipcw_d", "ibs", "brier"]
-    y = given["y_train"].y
-    law = sg.KaplanMeier.fit(y)
-    # Past the reference set the law is drawn out, so that every model has a median.
-    last = law.last_time
-    grid = np.concatenate((np.linspace(0, last, 120), np.linspace(1.1 * last, 4 * last, 12)))
-    base = sg.reference_curves(y, 1).at(grid)[0]
-    for sample in samples(part, rng):
-        factor = np.exp(0.05 * rng.normal(size=(10, part["n"], 1)))
+def selection(task: Task, rng: np.random.Generator) -> Tally:
+    """Ten models without information: how often is the best said to beat Kaplan-Meier."""
+    tally, given, n = Tally(), task.settings(), task.scenario.n
+    names = ["mae_po", "mae_within", "ibs", "brier"]
+    grid = setting(task.scenario).grid
+    # Past the reference set the curve is drawn out, so that every model has a median.
+    known = sg.reference_curves(given["y_train"].y, 1).at(grid)[0]
+    base = np.where(np.isfinite(known), known, np.nanmin(known) * np.exp(-grid / grid[-1]))
+    for sample in task.samples(rng):
+        factor = np.exp(0.05 * rng.normal(size=(10, n, 1)))
         models = {f"noise {k}": (grid, np.interp(grid / factor[k], grid, base)) for k in range(10)}
         ev = sg.evaluate(models, sample.y, metrics=names, **given)
         for name in names:
-            rows = [row for row in ev.baseline_comparisons() if row["metric"] == name]
-            for label in ("p_value", "p_holm", "p_adjusted"):
-                found = [row[label] for row in rows if label in row and row["difference"] < 0]
-                if any(label in row for row in rows):
-                    least = min(found, default=1.0)
-                    tally.test({**key, "metric": name, "variant": label}, least)
+            rows = [r for r in ev.baseline_comparisons() if r["metric"] == name]
+            better = [r for r in rows if r["difference"] < 0]
+            for label in ("p_value", "p_holm"):
+                least = min((r[label] for r in better), default=1.0)
+                tally.test({"metric": name, "model": "best of ten", "variant": label}, least)
+    return tally
+
+
+def functions(task: Task, rng: np.random.Generator) -> Tally:
+    """Tests and intervals that `evaluate` does not show: other forms, and functions alone."""
+    tally, time = Tally(), setting(task.scenario).time
+    for sample in task.samples(rng):
+        y, right = sample.y, predict(sample, "right")
+        for model in ("right", "late"):
+            curves = right if model == "right" else predict(sample, model)
+            p = _p_value(sg.d_calibration, y, curves, method="chi2")
+            tally.test({"metric": "d_calibration, chi2", "model": model}, p)
+        for method in ("dn", "gnd", "uncensored"):
+            p = _p_value(sg.one_calibration, y, right, time, method=method)
+            tally.test({"metric": f"one_calibration, {method}", "model": "right"}, p)
+        p = _p_value(sg.log_rank, y, right)
+        tally.test({"metric": "log_rank of medians", "model": "right"}, p)
+        half = rng.permutation(len(y)) < len(y) // 2
+        p = _p_value(sg.log_rank_test, y[half], y[~half])
+        tally.test({"metric": "log_rank_test of two halves", "model": "right"}, p)
+        p = _p_value(sg.censoring_test, sample.x, y)
+        tally.test({"metric": "censoring_test", "model": "right"}, p)
+        found = sg.coverage_details(y, right, 0.9)
+        low, high = found.value - 1.96 * found.stderr, found.value + 1.96 * found.stderr
+        row = {"value": found.value, "low": low, "high": high}
+        tally.interval({"metric": "coverage", "model": "right"}, row, truth=0.9)
+    return tally
+
+
+def _p_value(test: Any, *args: Any, **options: Any) -> float:
+    try:
+        return float(test(*args, **options).p_value)
+    except sg.UndefinedMetricError:  # groups too small, no events
+        return float("nan")
+
+
+def folds(task: Task, rng: np.random.Generator) -> Tally:
+    """Two equally good models fitted in each of ten folds: how often do they differ."""
+    tally, n, tau = Tally(), task.scenario.n, setting(task.scenario).tau
+    place = rng.permutation(n) % 10
+    for sample in task.samples(rng):
+        y, scores = sample.y, np.zeros((2, 10))
+        for which in range(2):
+            # Each sees two features, blurred by noise of its own.
+            design = np.column_stack((np.ones(n), sample.x[:, :2] + sample.noise[:, [which]]))
+            for fold in range(10):
+                test = place == fold
+                seen = ~test & y.event
+                fit = np.linalg.lstsq(design[seen], np.log(y.time[seen]), rcond=None)[0]
+                predicted = np.exp(design[test] @ fit)
+                scores[which, fold] = sg.mae(
+                    y[test], predicted, method="po", y_train=y[~test], tau=tau
+                )
+        found = sg.compare_folds(*scores, n_train=0.9 * n, n_test=0.1 * n)
+        tally.test({"metric": "compare_folds of mae_po", "model": "two equal"}, found.p_value)
     return tally

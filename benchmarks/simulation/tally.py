@@ -67,27 +67,26 @@ def added(parts: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
 
 
 def summary(row: dict[str, Any]) -> dict[str, Any]:
-    """Turn sums into shares in percent."""
-    key = {name: value for name, value in row.items() if name != "sums"}
+    """Turn sums into shares in percent; what is not remarkable is left out."""
+    found = {name: value for name, value in row.items() if name != "sums"}
     sums = row["sums"]
     reps, undefined = int(sums["reps"]), int(sums.get("undefined", 0))
-    found: dict[str, Any] = {**key, "reps": reps, "undefined": undefined}
-    known = reps - undefined
-    if key["kind"] == "test":
-        return {**found, "rejected": _percent(sums["rejected"], known)}
-    if not known:
+    found["reps"] = reps - undefined
+    if undefined:
+        found["undefined"] = undefined
+    if found["kind"] == "test":
+        return {**found, "rejected": _percent(sums["rejected"], reps - undefined)}
+    if reps == undefined:
         return found
-    mean = sums["value"] / known
-    found |= {"value": _short(mean), "width": _short(sums["width"] / known)}
-    found["outside"] = _percent(sums.get("outside", 0), known)
-    found["zero"] = _percent(sums.get("zero", 0), known)
+    mean = sums["value"] / found["reps"]
+    found |= {"value": _short(mean), "width": _short(sums["width"] / found["reps"])}
+    for name in ("outside", "zero"):
+        if sums.get(name):
+            found[name] = _percent(sums[name], found["reps"])
     for name in ("limit", "truth"):
         if sums.get(f"n_{name}"):
-            target = sums[name] / sums[f"n_{name}"]
-            found[name] = _short(target)
+            found[name] = _short(sums[name] / sums[f"n_{name}"])
             found[f"covers_{name}"] = _percent(sums[f"in_{name}"], sums[f"n_{name}"])
-            if abs(target) > 1e-9:
-                found[f"bias_{name}"] = round(100 * (mean - target) / abs(target), 1)
     return found
 
 

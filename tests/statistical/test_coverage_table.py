@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from coverage_table import simulation
 
 pytestmark = pytest.mark.slow
 
 plan, run, results = (simulation(name) for name in ("plan", "run", "results"))
-summary = simulation("tally").summary
+Scenario = simulation("scenario").Scenario
 SEED = 13
-#: Coverage and size that are promised, in %.
-COVERAGE, SIZE = (93.0, 97.0), (0.0, 7.0)
 
 
-def simulated(study, reps, **wanted):
-    """Results of some settings of a study."""
-    parts = [
-        part
-        for part in plan.parts(round(reps / plan.STUDIES[study].share), SEED, (study,))
-        if all(part.given[name] == value for name, value in wanted.items())
-    ]
-    return results.Results([summary(row) for row in run.simulate(parts)])
+@cache
+def simulated(study, reps, scenario):
+    """Rows of one cell."""
+    return run.simulate([plan.Cell(study, scenario, reps)], SEED)
 
 
 def kept(share, reps, promise):
@@ -30,151 +26,73 @@ def kept(share, reps, promise):
     return promise[0] - low <= share <= promise[1] + high
 
 
-def check_coverage(row, column):
-    assert row is not None
-    assert row["undefined"] == 0
-    assert kept(row[column], row["reps"], COVERAGE), row
+def check(rows, metric, model="right", variant=None, promise=None):
+    key = {"metric": metric, "model": model, "variant": variant}
+    (row,) = [r for r in rows if all(r.get(name) == value for name, value in key.items())]
+    usual = results.SIZE if row["kind"] == "test" else results.COVERAGE
+    assert "undefined" not in row
+    assert kept(results.share(row), row["reps"], promise or usual), row
 
 
-def check_size(row, promise=SIZE):
-    assert row is not None
-    assert kept(row["rejected"], row["reps"], promise), row
+PROMISED = ["mae_within", "mae_dr", "mae_ipcw_d", "brier", "ibs", "uno", "harrell", "antolini",
+            "auc", "net_benefit", "observed_expected"]  # fmt: skip
+USUAL = Scenario("crossing", n=200)
 
 
-@pytest.fixture(scope="module")
-def usual():
-    return simulated("core", 600, censoring="60i", n=300, train=1000)
+@pytest.mark.parametrize("metric", PROMISED)
+@pytest.mark.parametrize("model", results.MODELS)
+def test_intervals_cover_where_hazards_cross(metric, model):
+    check(simulated("intervals", 450, USUAL), metric, model)
 
 
-@pytest.fixture(scope="module")
-def small_reference():
-    return simulated("core", 450, censoring="80i", n=1000, train=200)
+@pytest.mark.parametrize("metric", ["mae_within", "brier", "ibs"])
+def test_differences_are_covered(metric):
+    check(simulated("intervals", 450, USUAL), metric, "late - right")
 
 
-WEIGHTED = ("uno", "auc", "brier", "ibs", "ibll", "mae_ipcw_d")
+@pytest.mark.parametrize("metric", ["d_calibration", "a_calibration", "one_calibration"])
+def test_tests_do_not_reject_the_right_model(metric):
+    rows = simulated("intervals", 450, USUAL)
+    check(rows, metric)
+    late = [r for r in rows if r["metric"] == metric and r["model"] == "late"]
+    assert late[0]["rejected"] > 30
 
 
-@pytest.mark.parametrize("metric", WEIGHTED)
-def test_weighted_metrics_cover_their_value_without_censoring(usual, metric):
-    check_coverage(usual.get(metric=metric, model="twin a"), "covers_truth")
+@pytest.mark.parametrize("metric", ["mae_within", "ibs", "uno", "verdict: is best"])
+def test_equal_models_do_not_differ(metric):
+    rows = simulated("equals", 450, Scenario("cure", n=200))
+    check(rows, metric, "two equal", promise=(0.0, 7.0))
 
 
-@pytest.mark.parametrize("metric", ["harrell", "crps", "log_likelihood", "mae_po", "mae_hinge"])
-def test_other_metrics_cover_their_limit(usual, metric):
-    check_coverage(usual.get(metric=metric, model="twin a"), "covers_limit")
-
-
-@pytest.mark.parametrize("metric", ["harrell", *WEIGHTED, "mae_po"])
-def test_differences_between_equal_models_cover_nothing(usual, metric):
-    check_size(usual.get(kind="test", metric=metric, model="twin a - twin b"))
-
-
-@pytest.mark.parametrize("metric", WEIGHTED)
-def test_small_training_sets_do_not_shorten_intervals(small_reference, metric):
-    check_coverage(small_reference.get(metric=metric, model="twin a"), "covers_truth")
-
-
-@pytest.fixture(scope="module")
-def difference():
-    return simulated("more", 240, censoring="60i", n=300)
-
-
-@pytest.mark.parametrize("metric", ["ibs", "uno", "mae_ipcw_d"])
-def test_differences_between_unequal_models_are_covered(difference, metric):
-    check_coverage(
-        difference.get(study="more", metric=metric, model="twin a - true"), "covers_truth"
-    )
-
-
-@pytest.mark.parametrize("metric", ["antolini", "mse_ipcw_t", "rmse_po", "mse_margin"])
-def test_the_rarer_metrics_cover_their_limit(difference, metric):
-    check_coverage(difference.get(study="more", metric=metric, model="twin a"), "covers_limit")
-
-
-@pytest.fixture(scope="module", params=[("60i", 300), ("80i", 1000)], ids=["60i-300", "80i-1000"])
-def tests_of_truth(request):
-    censoring, n = request.param
-    return simulated("tests", 600, censoring=censoring, n=n)
-
-
+@pytest.mark.parametrize("metric", PROMISED)
 @pytest.mark.parametrize(
-    "metric",
+    "scenario",
     [
-        "one_calibration in evaluate",
-        "d_calibration in evaluate",
-        "d_calibration, ks",
-        "log_rank_test of two halves",
+        Scenario("lognormal", n=200, causes=2), Scenario(n=200, entry=True),
+        Scenario("crossing", n=800, clusters=40), Scenario(n=200, weights=True),
     ],
-)
-def test_tests_do_not_reject_the_truth(tests_of_truth, metric):
-    check_size(tests_of_truth.get(kind="test", metric=metric, model="true"), (3.0, 7.0))
-
-
-def test_evaluate_finds_late_curves(tests_of_truth):
-    row = tests_of_truth.get(kind="test", metric="d_calibration in evaluate", model="late")
-    assert row["rejected"] > 70
-
-
-@pytest.mark.parametrize("metric", ["calibration_slope", "coverage"])
-def test_intervals_of_single_functions_cover(tests_of_truth, metric):
-    check_coverage(tests_of_truth.get(metric=metric, model="true"), "covers_limit")
-
-
-@pytest.fixture(scope="module")
-def shift():
-    return simulated("shift", 300, censoring="60i", n=1000)
+    ids=lambda s: s.name,
+)  # fmt: skip
+def test_causes_entry_clusters_and_weights_are_covered(metric, scenario):
+    rows = simulated("intervals", 300, scenario)
+    if any(row["metric"] == metric for row in rows):
+        check(rows, metric)
 
 
 @pytest.mark.parametrize("metric", ["auc", "brier", "ibs", "mae_ipcw_d"])
-def test_another_censoring_in_training_does_no_harm(shift, metric):
-    row = shift.get(metric=metric, variant="default")
-    assert abs(row["bias_truth"]) < 3
-    check_coverage(row, "covers_truth")
+def test_another_censoring_in_training_does_no_harm(metric):
+    check(simulated("shift", 300, Scenario(n=800)), metric, variant="default")
 
 
-def test_the_best_of_ten_is_not_better_by_selection():
-    found = simulated("selection", 400, censoring="60i", n=300)
-    for metric in ("mae_po", "ibs"):
-        rows = [row for row in found.rows if row["metric"] == metric]
-        assert min(row["rejected"] for row in rows) < 2.5 + 2.6 * results.error_of(400, 2.5) / 1.96
-
-
-@pytest.mark.parametrize("metric", ["harrell", "brier", "ibs", "mae_ipcw_d"])
-def test_clusters_are_covered(clusters, metric):
-    column = "covers_limit" if metric == "harrell" else "covers_truth"
-    check_coverage(clusters.get(metric=metric, variant="cluster="), column)
-
-
-@pytest.fixture(scope="module")
-def clusters():
-    return simulated("clusters", 300, censoring="30i")
-
-
-@pytest.fixture(scope="module")
-def weights():
-    return simulated("weights", 300, censoring="60i")
-
-
-@pytest.mark.parametrize("metric", ["brier", "ibs", "mae_ipcw_d"])
-def test_sampling_weights_are_covered(weights, metric):
-    check_coverage(weights.get(metric=metric, variant="sample_weight="), "covers_truth")
+@pytest.mark.parametrize("metric", ["mae_within", "ibs"])
+def test_the_best_of_ten_is_not_better_by_selection(metric):
+    rows = simulated("selection", 400, Scenario(n=200))
+    check(rows, metric, "best of ten", variant="p_holm", promise=(0.0, 2.5))
 
 
 def test_an_area_close_to_one_is_covered_within_its_range():
-    found = simulated("edge", 600, n=100)
-    row = found.get(metric="auc")
-    assert row["outside"] == 0
-    assert row["zero"] == 0
+    rows = simulated("intervals", 450, Scenario("sharp", share=20, n=100))
+    (row,) = [r for r in rows if (r["metric"], r["model"]) == ("auc", "right")]
+    assert "outside" not in row
+    assert "zero" not in row
     assert row["covers_truth"] > 90
-
-
-@pytest.mark.parametrize("metric", ["ici", "km_calibration"])
-def test_distances_cover_their_limit(distances, metric):
-    row = distances.get(metric=metric, model="twin a")
-    assert row["outside"] == 0
-    check_coverage(row, "covers_limit")
-
-
-@pytest.fixture(scope="module")
-def distances():
-    return simulated("distances", 120, censoring="60i", n=300)

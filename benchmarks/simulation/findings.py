@@ -1,0 +1,199 @@
+"""What the numbers say, in sentences that are made from the numbers alone; failures first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .plan import HAZARDS, SIZES
+from .results import COVERAGE, SIZE, Results, Row, outside, pooled, share, span
+from .tables import INDEPENDENT, has_best, is_surrogate
+from .truth import estimates_truth
+
+Group = tuple[str, dict[str, Any]]
+
+
+def findings(results: Results) -> list[str]:
+    """Return the sentences at the head of the page."""
+    makers = (
+        _dependent, _features, _independent, _special, _po, _tests, _equal, _functions, _selection,
+    )  # fmt: skip
+    return [sentence for make in makers for sentence in make(results)]
+
+
+def _judged(results: Results, groups: list[Group]) -> tuple[int, list[str], list[str]]:
+    """Count what was simulated, and name what covers less and more than promised."""
+    total, low, high = 0, [], []
+    names = dict.fromkeys(name for _, wanted in groups for name in results.metrics(**wanted))
+    for name in names:
+        if is_surrogate(name):
+            continue
+        found: dict[str, list[str]] = {"↓": [], "↑": []}
+        for label, wanted in groups:
+            model = {"model": "right"} if has_best(name) else {}
+            value = pooled(results.select(metric=name, **model, **wanted))
+            if value is None:
+                continue
+            total += 1
+            arrow = outside(value, COVERAGE)
+            if arrow:
+                found[arrow].append(f"{label}: {value[0]:.0f} %")
+        for arrow, told in (("↓", low), ("↑", high)):
+            if found[arrow]:
+                told.append(f"`{name}` ({'; '.join(found[arrow])})")
+    return total, low, high
+
+
+def _sentence(start: str, total: int, low: list[str], high: list[str]) -> str:
+    if not total:
+        return ""
+    text = f"**{start}**: {total} combinations of metric and case were simulated. "
+    text += f"Too short are {', '.join(low)}." if low else "No interval is clearly too short."
+    return text + (f" Too wide are {', '.join(high)}." if high else "")
+
+
+def _independent(results: Results) -> Iterator[str]:
+    groups = [
+        (f"{hazard}, n = {n}", {"hazard": hazard, "n": n, "column": INDEPENDENT})
+        for hazard in HAZARDS
+        for n in SIZES
+    ]
+    yield _sentence("Censoring that depends on nothing", *_judged(results, groups))
+
+
+def _special(results: Results) -> Iterator[str]:
+    cases: dict[str, list[Group]] = {
+        "Two causes": [
+            (f"{c}, n = {n}", {"causes": 2, "column": c, "n": n}) for c in INDEPENDENT
+            for n in SIZES
+        ],
+        "Delayed entry": [(f"n = {n}", {"entry": True, "n": n}) for n in SIZES],
+        "Clusters": [(f"{k} clusters", {"clusters": k}) for k in (12, 40)],
+        "Sampling weights": [(f"n = {n}", {"weights": True, "n": n}) for n in SIZES],
+    }  # fmt: skip
+    for start, groups in cases.items():
+        yield _sentence(start, *_judged(results, groups))
+
+
+def _truths(rows: list[Row]) -> list[Row]:
+    return [r for r in rows if estimates_truth(r["metric"]) and not has_best(r["metric"])]
+
+
+def _named(rows: list[Row]) -> str:
+    """Metrics with the range of their coverage, the worst first."""
+    by_name: dict[str, list[Row]] = {}
+    for row in rows:
+        by_name.setdefault(row["metric"], []).append(row)
+    order = sorted(by_name, key=lambda name: min(share(r) or 0.0 for r in by_name[name]))
+    return ", ".join(f"`{name}` {span(by_name[name])}" for name in order)
+
+
+def _dependent(results: Results) -> Iterator[str]:
+    columns = ("50m", "75m", "50s", "75s")
+    rows = _truths(results.select(column=columns, n=800))
+    if rows:
+        yield (
+            "**Where censoring depends on features that are not given, intervals do not cover**, "
+            "and no test here would tell you. With 50 and 75 % censored and 800 subjects, by "
+            f"hazard and model: {_named(rows)}. Give the features (`X_train=`, `X_test=`)."
+        )
+
+
+def _features(results: Results) -> Iterator[str]:
+    rows = _truths(results.select(features=True, causes=(1, 2)))
+    if rows:
+        good = {n for n in {r["metric"] for r in rows} if _holds(rows, n)}
+        kept = [row for row in rows if row["metric"] in good]
+        lost = [row for row in rows if row["metric"] not in good]
+        yield (
+            "**With the features given** (800 subjects, moderate dependence with 50 % and strong "
+            "dependence with 75 % censored), by hazard and model: "
+            + (f"as promised on average are {_named(kept)}. " if kept else "")
+            + (f"Not as promised are {_named(lost)}." if lost else "")
+        )
+
+
+def _holds(rows: list[Row], name: str) -> bool:
+    columns = {row["column"] for row in rows}
+    found = [pooled(r for r in rows if r["metric"] == name and r["column"] == c) for c in columns]
+    return all(value is None or outside(value, COVERAGE) != "↓" for value in found)
+
+
+def _po(results: Results) -> Iterator[str]:
+    for n in SIZES:
+        rows = results.select(metric="mae_po", column=INDEPENDENT, n=n)
+        shares = [r["covers_truth"] for r in rows if "covers_truth" in r]
+        if shares:
+            yield (
+                f"`mae_po` covers the *true* error up to the horizon in {min(shares):.0f} to "
+                f"{max(shares):.0f} % (n = {n}): its interval is about its own limit, as that of "
+                "every error that replaces censored times."
+            )
+
+
+def _tests(results: Results) -> Iterator[str]:
+    kept, lost = [], []
+    for name in results.metrics("test", model="right", column=INDEPENDENT):
+        values = [
+            pooled(results.select("test", metric=name, model="right", hazard=h, n=n,
+                                  column=INDEPENDENT))
+            for h in HAZARDS for n in SIZES
+        ]  # fmt: skip
+        known = [value for value in values if value]
+        text = f"`{name}` {_range(known)}"
+        (lost if any(outside(value, SIZE) == "↑" for value in known) else kept).append(text)
+    if kept:
+        yield f"Tests that reject the right model at their level of 5 %: {', '.join(kept)}."
+    if lost:
+        yield f"Tests that reject the right model too often somewhere: {', '.join(lost)}."
+
+
+def _range(values: list[tuple[float, int]]) -> str:
+    shares = sorted(round(value) for value, _ in values)
+    return f"({shares[0]} to {shares[-1]} %)" if shares else ""
+
+
+def _equal(results: Results) -> Iterator[str]:
+    key: dict[str, Any] = {"study": "equals"}
+    two = results.select("test", metric="verdict: is best", model="two equal", **key)
+    five = results.select("test", metric="verdict: is best", model="five equal", **key)
+    if two and five:
+        yield (
+            f"Of two equally good models the verdict calls one best in {span(two)}, of five in "
+            f"{span(five)} of the samples, by hazard and size."
+        )
+    rows = [
+        r for r in results.select("test", model="two equal", **key)
+        if not r["metric"].startswith("verdict")
+    ]  # fmt: skip
+    if rows:
+        yield f"Two equally good models differ at the 5 % level in {span(rows)}, by metric."
+    mistaken = results.select("test", model="wrong sign", column=INDEPENDENT)
+    if mistaken:
+        worst = max(row["rejected"] for row in mistaken)
+        yield f"The worse model is significantly better in at most {worst:.1f} % of the samples."
+
+
+def _functions(results: Results) -> Iterator[str]:
+    key: dict[str, Any] = {"study": "functions", "hazard": "weibull", "model": "right"}
+    lost = []
+    for name in results.metrics("test", **key):
+        values = [
+            pooled(results.select("test", metric=name, n=n, column=c, **key))
+            for c in INDEPENDENT for n in SIZES
+        ]  # fmt: skip
+        known = [value for value in values if value]
+        if any(outside(value, SIZE) == "↑" for value in known):
+            lost.append(f"{name} {_range(known)}")
+    if lost:
+        yield f"Forms outside `evaluate` that reject the right model too often: {', '.join(lost)}."
+
+
+def _selection(results: Results) -> Iterator[str]:
+    for variant, words in (("p_value", "without"), ("p_holm", "with")):
+        rows = results.select("test", study="selection", model="best of ten", variant=variant)
+        if rows:
+            yield (
+                "The best of ten models without information is said to beat Kaplan-Meier in "
+                f"{span(rows)} {words} an adjustment for the choice (2.5 % would be right)."
+            )
