@@ -1,4 +1,4 @@
-"""Write docs/inference.md from docs/results/coverage.json: tables, and the words around them."""
+"""Write docs/inference.md from docs/results/coverage_table.json: tables, and the words around them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .findings import findings
 from .results import Results, error_of
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = ROOT / "docs" / "results" / "coverage.json"
+DATA = ROOT / "docs" / "results" / "coverage_table.json"
 PAGE = ROOT / "docs" / "inference.md"
 TEMPLATE = Path(__file__).with_name("template.md")
 #: Functions that make a table of the same name in the template.

@@ -21,7 +21,7 @@ _USUAL = {
 
 
 class Results:
-    """Rows of docs/results/coverage.json, each with its scenario."""
+    """Rows of docs/results/coverage_table.json, each with its scenario."""
 
     def __init__(self, cells: dict[str, Any]) -> None:
         self.rows: list[Row] = []
