@@ -1,4 +1,4 @@
-"""Write docs/inference.md from docs/results/coverage_table.json: tables, and the words around them."""
+"""Write docs/inference.md from docs/results/coverage_table.json: tables and words around them."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_integer_weights_equal_replicated_rows(name):
         assert weighted.stderr == pytest.approx(repeated.stderr, rel=1e-6)
 
 
-# Doubly robust errors take G as given: their coverage is simulated (docs/results/coverage_table.json).
+# Doubly robust errors take G as given: their coverage is simulated (docs/inference.md).
 LEAVE_ONE_OUT = [
     n for n in NAMES if REGISTRY[n].inference == "analytic" and not REGISTRY[n].reads_g
 ]
