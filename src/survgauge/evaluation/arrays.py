@@ -14,13 +14,11 @@ from ..data.curves import SurvivalCurves
 from ..data.predictions import Prediction
 from ..metrics.problem import Problem
 from ..metrics.registry import Metric
-from ..reference.kaplan_meier import RiskTable
 from .censoring_remarks import check_agreement, check_weights
 from .chunk import BASELINE_PARTS, LEAST_ROWS, Chunk, chunk_rows
 from .condensed import CONTRIBUTIONS_LIMIT, passing
 from .finish import Asked, Group, tail_remarks
 from .fold import Fold, FoldPlan
-from .g_sums import GBins
 from .score import Score
 from .warnings import EvaluationWarning, closed
 
@@ -88,16 +86,13 @@ def folded(
     usual = next((metric for metric in metrics if metric.usual_error), None)
     curves = [p.curves for p in predictions.values() if p.curves is not None]
     whole = passing(problem).with_g()
-    by_g = spread and not kept and problem.censoring == "test"
-    by_g = by_g and problem.dependence is None
-    by_g = by_g and any(m.weights_by_g and m.adds_up == "mean" for m in metrics)
     plan = FoldPlan(
         tuple(metrics),
         resident=True,
         keep_terms=kept,
         spread=spread,
         tails=usual if tails and curves and not closed(problem) else None,
-        bins=g_bins(problem) if by_g else None,
+        by_g=problem.censoring == "test" and problem.dependence is None,
         by_entry=problem.y.entry is not None,
     )
     # A convention may divide scores at each time by weights that only all subjects tell, and the
@@ -126,11 +121,4 @@ def folded(
         score(slice(0, 1))  # the reference's tables, before several threads look at them
         for part in in_order(score, chunks(n, size=rows)):
             fold.merge(part)
-    total.attach(plan)
     return total
-
-
-def g_bins(problem: Problem) -> GBins:
-    """Return the times at which sums are kept apart, from all outcomes."""
-    late = None if problem.y.entry is None else problem.y
-    return GBins(RiskTable.of(problem.first), problem.errors_stop, late)

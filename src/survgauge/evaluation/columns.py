@@ -60,14 +60,15 @@ class KeptPrediction(Prediction):
 class Columns:
     """Numbers of each subject that some metrics need in the end.
 
-    Some metrics need risks, some probabilities at the times of interest. With `by_entry` some of
-    the subjects enter late, perhaps not in every chunk.
+    Some metrics need risks, some probabilities at the times of interest; without metrics only the
+    outcomes are kept. With `by_entry` some of the subjects enter late, perhaps not in every chunk.
     """
 
     def __init__(self, metrics: list[Metric], by_entry: bool = False) -> None:
         self._by_entry = by_entry
         keeps = {kept for metric in metrics for kept in metric.keeps}
         self.models: tuple[str, ...] = ()
+        self._nothing = not keeps
         self.ranks, self.paths = "risk" in keeps, "path" in keeps
         self.at_time = self.paths or "at_time" in keeps
         self._kept: list[tuple[int, Outcomes, dict[str, dict[str, Any]]]] = []
@@ -77,7 +78,7 @@ class Columns:
     def update(self, chunk: Chunk) -> None:
         """Keep the numbers of a chunk."""
         times = _times_of_interest(chunk.problem) if self.at_time else ()
-        self.models = tuple(chunk.predictions)
+        self.models = () if self._nothing else tuple(chunk.predictions)
         y = chunk.y
         kept = {m: self._numbers(m, chunk.predictions[m], times, y) for m in self.models}
         # A copy: a view would keep all that was read with it in memory.

@@ -105,7 +105,8 @@ class Group:
         replicates = self._replicates(metric, cells)
         base = self._baseline(metric)
         against = {model: self._against(cell, base) for model, cell in cells.items()}
-        if metric.adds_up != "mean" and len(self.problem.y) > CONTRIBUTIONS_LIMIT:
+        many = len(self.problem.y) > CONTRIBUTIONS_LIMIT
+        if many and not any(isinstance(cell, SumMeasured) for cell in cells.values()):
             cells = condensed(cells, clusters)
         value = _value(base)
         scores = []
@@ -197,9 +198,10 @@ class Group:
     def _replicates(self, metric: Metric, cells: Cells) -> dict[str, Floats]:
         """Return bootstrap replicates of the cells whose intervals come from them."""
         found = {}
+        means = self.fold.means.get(metric.key(self.problem))
         for model, cell in cells.items():
-            if isinstance(cell, SumMeasured):
-                drawn = cell.sums.replicates_of(cell)
+            if isinstance(means, SummedMeans) and np.isfinite(_value(cell)):
+                drawn = means.replicates_of(model, metric.root)
                 if drawn is not None:
                     found[model] = drawn
         if not self.fold.plan.resident and metric.adds_up != "ranked":

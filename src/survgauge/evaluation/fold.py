@@ -14,13 +14,11 @@ from operator import attrgetter
 from ..data.event_words import events_by_cause
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
-from ..metrics.ipcw import g_rules
 from ..metrics.past_curve import PastReads, past_reads
 from ..metrics.problem import Problem
 from ..metrics.record import Key, Metric
 from .chunk import Chunk
 from .columns import Columns
-from .g_sums import GBins
 from .means import BASELINE, KeptMeans, Means, ModelName, SummedMeans, TermsByModel
 
 #: Key of the usual time error with all curves held at their last time.
@@ -49,8 +47,8 @@ class FoldPlan:
     #: Bootstrap of the means, where that is asked for.
     seed: int = 0
     n_boot: int = 0
-    #: Times at which sums are kept apart, where G is estimated from the test subjects.
-    bins: GBins | None = None
+    #: Whether G is estimated from the test subjects.
+    by_g: bool = False
     #: Whether some of the subjects enter late, perhaps not in every chunk.
     by_entry: bool = False
 
@@ -65,6 +63,11 @@ class FoldPlan:
         apart = bool(metric.reads) and not self.compares(metric)
         return self.baseline == "beside" or apart == (self.baseline == "alone")
 
+    def keeps_terms(self, metric: Metric) -> bool:
+        """Whether terms of a mean are kept for what subjects contribute through G."""
+        mean = metric.adds_up == "mean" and metric.weights_by_g
+        return self.by_g and mean and self.compares(metric)
+
     def kind(self, adds_up: str) -> list[Metric]:
         """Return the metrics that add up in one way."""
         return [metric for metric in self.metrics if metric.adds_up == adds_up]
@@ -78,7 +81,8 @@ class Fold:
         self.means: dict[Key, Means] = {}
         counted, ranked = ([] if plan.resident else plan.kind(how) for how in ("count", "ranked"))
         self.tables = {m.name: m.table() for m in counted if m.table is not None}
-        self.columns = Columns(ranked, plan.by_entry) if ranked else None
+        outcomes = not plan.resident and any(map(plan.keeps_terms, plan.metrics))
+        self.columns = Columns(ranked, plan.by_entry) if ranked or outcomes else None
         #: What metrics read past the models' curves.
         self.reads: dict[ModelName, PastReads] = {}
         self.kinds: dict[str, str] = {}
@@ -183,20 +187,12 @@ class Fold:
             return
         means = self.means.get(key)
         if not isinstance(means, SummedMeans):
-            bins = plan.bins if metric.weights_by_g else None
-            rules = {} if metric.method is not None else g_rules(chunk.problem.convention)
             n_boot = 0 if key == HELD else plan.n_boot
-            means = self.means[key] = SummedMeans(found, n_boot, bins, rules, plan.compares(metric))
-        means.add(found, chunk.y, None if key == HELD else chunk.counts)
+            how = plan.keeps_terms(metric), plan.compares(metric)
+            means = self.means[key] = SummedMeans(found, n_boot, *how)
+        means.add(found, chunk.y, None if key == HELD else chunk.counts, chunk.problem.start)
 
     # -- together ------------------------------------------------------------------------------
-
-    def attach(self, plan: FoldPlan) -> None:
-        """Take the plan as it was made: copies of its times leave out who entered when."""
-        self.plan = plan
-        for means in self.means.values():
-            if isinstance(means, SummedMeans) and means.bins is not None:
-                means.bins = plan.bins
 
     def merge(self, other: Fold) -> None:
         """Add the subjects of another part, which stays as it is."""

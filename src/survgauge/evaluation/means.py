@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, repeated, stored_once
+from .._tools.column import Column
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError
 from ..metrics.details import Details, unless_rounding
@@ -17,7 +18,7 @@ from ..metrics.problem import Problem
 from ..metrics.registry import Metric
 from ..metrics.support import Support
 from ..metrics.terms import Terms, root_of
-from .g_sums import GBins, GSums
+from ..reference.estimated_g import Pulls
 from .moments import Moments
 
 
@@ -52,25 +53,85 @@ class KeptMeans:
         return metric.mean_of(terms, problem)
 
 
+class GTerms:
+    """Terms of all models under one metric whose weights 1/G come from the test subjects.
+
+    What a subject contributes through G is known in the end only, and differs between any two times
+    of follow-up: so terms are kept subject by subject, as columns.
+    """
+
+    def __init__(self, models: Iterable[ModelName]) -> None:
+        #: Number of the first subject of each part.
+        self._starts: list[int] = []
+        self._s = Column()
+        self._s_moves = False
+        #: By model: `a` of its terms, and of their pulls `event` and `own`.
+        self._columns = {model: (Column(), Column(), Column()) for model in models}
+        #: By model: times, and what moves with the weights of those event-free past them.
+        self._survivors: dict[ModelName, tuple[Floats, Floats]] = {}
+
+    def add(self, found: dict[ModelName, Terms], start: int) -> None:
+        """Add a chunk of subjects from row `start` on."""
+        if not found:
+            return  # nobody has a value
+        self._starts.append(start)
+        for model, terms in found.items():
+            pulls = terms.pulls if isinstance(terms.pulls, Pulls) else None
+            if pulls is not None:
+                self._pull(model, pulls.times, pulls.survivors)
+            none = repeated(0.0, terms.a.size)
+            event = none if pulls is None else pulls.event
+            own = none if pulls is None or pulls.own is None else pulls.own
+            for column, part in zip(self._columns[model], (terms.a, event, own), strict=True):
+                column.add(part)
+        self._s.add(terms.s)
+        self._s_moves = terms.s_moves
+
+    def _pull(self, model: ModelName, times: Floats, sums: Floats) -> None:
+        known = self._survivors[model][1] if model in self._survivors else 0.0
+        self._survivors[model] = times, known + sums
+
+    def merge(self, other: GTerms, lost: Container[ModelName]) -> None:
+        """Add the subjects of another part; models that are `lost` have no value any more."""
+        self._starts += other._starts
+        self._s.extend(other._s)
+        self._s_moves |= other._s_moves
+        for model, columns in other._columns.items():
+            if model in lost:
+                continue
+            for column, part in zip(self._columns[model], columns, strict=True):
+                column.extend(part)
+            if model in other._survivors:
+                self._pull(model, *other._survivors[model])
+
+    def joined(self, model: ModelName, convention: dict[str, Any], support: Support) -> Terms:
+        """Return the terms of all subjects, in the order of their rows."""
+        order = np.argsort(self._starts, kind="stable").tolist()
+        a, event, own = (column.whole(order) for column in self._columns[model])
+        pulls = None
+        if model in self._survivors:
+            times, sums = self._survivors[model]
+            pulls = Pulls(event, sums, times, None if stored_once(own) else own)
+        return Terms(a, self._s.whole(order), convention, support, pulls, self._s_moves)
+
+
 class SummedMeans:
     """Sums over subjects of all models' numerators and of the denominator that they share.
 
-    `bins` are the times at which sums are kept apart, where G is estimated from the test subjects;
-    `rules` are ties and limits of G. Without `spread` no standard errors will be asked for.
+    With `by_g` weights 1/G come from the test subjects, and standard errors from `GTerms`. Without
+    `spread` no standard errors will be asked for.
     """
 
     def __init__(
         self,
         models: Iterable[ModelName],
         n_boot: int = 0,
-        bins: GBins | None = None,
-        rules: dict[str, str] | None = None,
+        by_g: bool = False,
         spread: bool = True,
     ) -> None:
         self.models = tuple(models)
         self._spread = spread
-        self.bins, self._rules = bins if spread else None, rules or {}
-        self.by_time = None if self.bins is None else GSums(len(self.models) + 1, self.bins)
+        self.kept = GTerms(self.models) if by_g and spread else None
         self.moments = Moments(len(self.models) + 1)
         self.convention: dict[ModelName, dict[str, Any]] = {}
         self.support = {model: Support() for model in self.models}
@@ -78,8 +139,13 @@ class SummedMeans:
         #: Sums of resampled subjects, (n_boot, models + 1).
         self.replicates: Floats = np.zeros((n_boot, len(self.models) + 1))
 
-    def add(self, found: TermsByModel, y: Outcomes, counts: Floats | None = None) -> None:
-        """Add a chunk of subjects; `counts` (n_boot, n) say how often they are drawn."""
+    def add(
+        self, found: TermsByModel, y: Outcomes, counts: Floats | None = None, start: int = 0
+    ) -> None:
+        """Add a chunk of subjects from row `start` on.
+
+        `counts` (n_boot, n) say how often they are drawn.
+        """
         listed: list[Terms | None] = []
         shared: Floats | None = None
         for model in self.models:
@@ -102,7 +168,11 @@ class SummedMeans:
             self.convention.setdefault(model, terms.convention)
             self.support[model].merge(terms.support)
             listed.append(terms)
-        self._add_by_time(listed, shared, y)
+        if self.kept is not None:
+            defined = zip(self.models, listed, strict=True)
+            self.kept.add({model: terms for model, terms in defined if terms is not None}, start)
+            if counts is None:
+                return
         unknown = repeated(np.nan, len(y))
         columns = [unknown if terms is None else terms.a for terms in listed]
         if counts is None and not y.weighted:
@@ -141,51 +211,20 @@ class SummedMeans:
         self.undefined.setdefault(model, message)
         return True
 
-    def _add_by_time(self, listed: list[Terms | None], shared: Floats | None, y: Outcomes) -> None:
-        """Add to the sums by time and status, if G is estimated from the test subjects."""
-        if self.bins is None or self.by_time is None or shared is None:
-            return
-        # Under a horizon later outcomes are events at tau.
-        tau = next((terms.convention.get("tau") for terms in listed if terms is not None), None)
-        seen = y.any_cause().restricted(tau)
-        time, event = seen.time, seen.event
-        rows: Any = slice(None)
-        by_entry = self.bins.by_entry
-        alike = stored_once(shared) and not by_entry
-        known = [terms for terms in listed if terms is not None]
-        if alike and all(terms.all_moves for terms in known):
-            rows = np.flatnonzero(event)  # nobody else weighs anything
-            time, event = time[rows], event[rows]
-        place = self.bins.place(time)
-        entered = self.bins.entered(seen) if by_entry else None
-        for k, terms in enumerate(listed):
-            if terms is not None:
-                pulls = True if terms.all_moves else terms.pulls
-                self.by_time.update(k, place, event, terms.a[rows], pulls, entered)
-        if alike:
-            self.by_time.alike = float(shared[0])
-        else:
-            moving = True if known and known[0].s_moves else None
-            self.by_time.update(len(listed), place, event, shared, moving, entered)
-
     def stderr(self, pull: Floats) -> float:
         """Return the standard error of a statistic to which a subject contributes pull @ z."""
-        if not self._spread:
-            return float("nan")
-        if self.bins is None or self.by_time is None:
-            return self.moments.stderr(pull)
-        return self.moments.stderr(pull, self.by_time.more_variance(pull, self.bins, self._rules))
+        return self.moments.stderr(pull) if self._spread else float("nan")
 
     def merge(self, other: SummedMeans) -> None:
         """Add the subjects of another part."""
         self.moments.merge(other.moments)
         lost = [
-            k
-            for k, model in enumerate(self.models)
+            model
+            for model in self.models
             if self._ends_elsewhere(model, other.convention.get(model, {}))
         ]
-        if self.by_time is not None and other.by_time is not None:
-            self.by_time.merge(other.by_time, lost)
+        if self.kept is not None and other.kept is not None:
+            self.kept.merge(other.kept, lost)
         for model in self.models:
             self.support[model].merge(other.support[model])
             if model in other.convention:
@@ -194,10 +233,15 @@ class SummedMeans:
                 self.undefined.setdefault(model, other.undefined[model])
         self.replicates = self.replicates + other.replicates
 
-    def measured(self, model: ModelName, metric: Metric, problem: Problem) -> SumMeasured:
+    def measured(
+        self, model: ModelName, metric: Metric, problem: Problem
+    ) -> SumMeasured | Details:
         """Return the metric of one model on all subjects; raise where it is undefined."""
         if model in self.undefined:
             raise UndefinedMetricError(self.undefined[model])
+        if self.kept is not None:
+            about = self.convention.get(model, {}), self.support[model]
+            return metric.mean_of(self.kept.joined(model, *about), problem)
         k, support = self.models.index(model), self.support[model].result()
         convention = dict(self.convention.get(model, {}))
         metric.refuse_nobody(float(self.moments.total[-1]), convention, support)
@@ -206,13 +250,13 @@ class SummedMeans:
             value, convention["root"] = root_of(value), True
         return SumMeasured(value, convention, support, self, k, metric.root)
 
-    def replicates_of(self, measured: SumMeasured) -> Floats | None:
+    def replicates_of(self, model: ModelName, root: bool) -> Floats | None:
         """Return the bootstrap replicates of a metric; None where none were drawn."""
-        if not self.replicates.shape[0] or not np.isfinite(measured.value):
+        if not self.replicates.shape[0]:
             return None
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = self.replicates[:, measured.index] / self.replicates[:, -1]
-            return np.sqrt(values) if measured.root else values
+            values = self.replicates[:, self.models.index(model)] / self.replicates[:, -1]
+            return np.sqrt(values) if root else values
 
 
 Means = KeptMeans | SummedMeans

@@ -16,7 +16,7 @@ from ..metrics.problem import Problem
 from .batches import Batch
 from .labels import GroupKey, Groups, check_groups_of
 from .layout import located
-from .outline import FEW_TIMES, MOST_TIMES, Outline
+from .outline import FEW_TIMES, Outline
 from .question import Scoring
 
 #: At most so many chunks of groups wait, and so many predicted values.
@@ -35,7 +35,7 @@ class Accumulator:
         #: Rows seen; rows of weight zero are absent, but seen.
         self.rows = 0
         ranked = any(metric.weights_by_g for metric in scoring.plan.kind("ranked"))
-        most = MOST_TIMES if scoring.request.own_g and ranked else FEW_TIMES
+        most = None if scoring.request.own_g and ranked else FEW_TIMES
         self.outline = Outline(scoring.request.min_at_risk, False, scoring.counted, most)
         #: Rows seen, as sorted intervals [start, stop).
         self.seen: list[tuple[int, int]] = []

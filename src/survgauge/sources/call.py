@@ -19,7 +19,7 @@ from .arrow import Item, as_source
 from .batches import Batch
 from .finish import finish
 from .layout import Layout
-from .outline import Outline
+from .outline import MOST_TIMES, Outline
 from .question import Request, Scoring, scoring_of
 from .train import reference_of
 
@@ -304,7 +304,8 @@ def _read_once(request: Request) -> InputError:
 def outline_item(item: Item, layout: Layout, request: Request) -> Outline:
     """Look at the outcomes of a piece of the stream."""
     start = item.start
-    found = Outline(request.min_at_risk, request.keep_outcomes, request.counted)
+    most = None if request.own_g else MOST_TIMES
+    found = Outline(request.min_at_risk, request.keep_outcomes, request.counted, most)
     for batch in item.batches(layout.outcome_columns):
         if len(batch):
             found.update(layout.outcomes(batch), start, layout.groups(batch, start))

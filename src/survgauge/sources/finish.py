@@ -191,8 +191,7 @@ def _groups(total: Accumulator) -> list[tuple[GroupKey | None, Fold]]:
 
 def _group(total: Accumulator, problem: Problem, key: GroupKey | None, fold: Fold) -> Group:
     """Return a group with the columns that were kept of its subjects."""
-    question, plan = total.scoring.of_group(key)
-    fold.attach(plan)
+    question, _ = total.scoring.of_group(key)
     predictions = {}
     if fold.columns is not None:
         predictions = fold.columns.predictions()

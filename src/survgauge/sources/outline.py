@@ -14,10 +14,9 @@ from ..evaluation.chunk import joined
 from ..reference.counts import OutcomeCounts
 from .labels import GroupKey, Groups, check_groups_of
 
-#: Distinct times of a stream that are told apart by G of its subjects.
-MOST_TIMES = 1 << 21
-#: The same where nothing but the horizon in the support depends on them.
-FEW_TIMES = 1 << 15
+#: Distinct times that are told apart where no number of the result depends on them: in remarks on
+#: the follow-up, and for the horizon in the support.
+MOST_TIMES, FEW_TIMES = 1 << 21, 1 << 15
 
 
 class Outline:
@@ -31,8 +30,8 @@ class Outline:
         Whether to keep all outcomes (9 bytes per subject, 17 with entries or intervals).
     follow : bool
         Whether to count the outcomes at each distinct time, for G of the test subjects.
-    most : int
-        Distinct times that are told apart then.
+    most : int, optional
+        Distinct times that are told apart then; all of them by default.
     """
 
     def __init__(
@@ -40,9 +39,9 @@ class Outline:
         at_risk: float,
         keep: bool = False,
         follow: bool = False,
-        most: int = MOST_TIMES,
+        most: int | None = None,
     ) -> None:
-        self.at_risk, self.keep, self.follow = at_risk, keep, follow
+        self.at_risk, self.keep, self.follow, self.most = at_risk, keep, follow, most
         #: Groups, each of which has an outline of its own, with all outcomes if they are kept.
         self.groups: dict[GroupKey, Outline] = {}
         #: Events and subjects at each distinct time, where they are counted.
@@ -69,7 +68,7 @@ class Outline:
         """Add the outcomes from row `start` on, with their groups if there are any."""
         for key, rows in groups or ():
             if key not in self.groups:
-                self.groups[key] = Outline(self.at_risk, self.keep, self.follow)
+                self.groups[key] = Outline(self.at_risk, self.keep, self.follow, self.most)
             self.groups[key].update(y[rows], start)
         check_groups_of(self.groups)
         self.rows += len(y)

@@ -9,14 +9,12 @@ from typing import Any
 from .._tools.arrays import flag, probability, whole_number
 from .._tools.random import check_seed
 from ..errors import InputError
-from ..evaluation.arrays import g_bins
 from ..evaluation.censoring_remarks import check_follow_up, uses_reference
 from ..evaluation.chosen import chosen_metrics, under_entry
 from ..evaluation.chunk import chunk_rows
 from ..evaluation.entry_remarks import entry_support
 from ..evaluation.finish import Asked
 from ..evaluation.fold import FoldPlan
-from ..evaluation.g_sums import GBins
 from ..evaluation.interval_call import interval_problem, interval_support
 from ..evaluation.warnings import closed
 from ..metrics.calibration.mean_curve_sums import FollowUp
@@ -308,6 +306,7 @@ def _plan(request: Request, layout: Layout, problem: Problem) -> FoldPlan:
         tails=usual if curves and not closed(problem) else None,
         seed=request.asked.seed,
         n_boot=request.asked.n_boot if request.bootstrap else 0,
+        by_g=request.own_g,
     )
 
 
@@ -327,10 +326,6 @@ def _settled(
     tested = None
     if any(metric.reads == "follow_up" for metric in request.metrics):
         tested = FollowUp.of(outline.outcomes(), problem.errors_stop, problem.cause)
-    if request.own_g and any(m.weights_by_g and m.adds_up == "mean" for m in request.metrics):
-        stop = problem.errors_stop
-        bins = g_bins(problem) if request.kept else GBins(outline.counts.table(), stop)
-        plan = replace(plan, bins=bins)
     problem = replace(problem.with_g(), y=problem.y[:1], follow_up=outline.last_time, tested=tested)
     return problem, plan
 

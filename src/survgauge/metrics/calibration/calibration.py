@@ -50,8 +50,7 @@ def d_calibration(
     that law's, with Stephens' factor for small n. It keeps its level under censoring. Up to 100
     subjects without censoring have the exact law instead, and up to 200 subjects with fewer than 10
     events the larger of that and of the law in 1,999 drawn samples (the same ones in every call),
-    whose censoring is the one found. Of more than 262,144 subjects s is read to the nearest 2^-18,
-    in memory as in streams.
+    whose censoring is the one found.
 
     ``method="chi2"`` is the test as published. With K bins of width 1/K, an event adds 1 to the bin
     of its s. A subject censored with s in bin b has its future spread as its own curve says:
@@ -205,11 +204,7 @@ def _pearson(
 def uniform_test(
     y: Outcomes, s: Floats, bins: int, convention: dict[str, Any], support: dict[str, Any]
 ) -> CalibrationResult:
-    """Kolmogorov-Smirnov's test of present subjects' S at the own time.
-
-    Of more than `EXACT_SUBJECTS` the probabilities count to the nearest 2^-18, so that a stream
-    need not hold more than so many of them.
-    """
+    """Kolmogorov-Smirnov's test of present subjects' S at the own time."""
     n = float(y.weight.sum()) if y.weighted else float(len(y))
     law = kernel.uniform_distance(y, s)
     observed = n * kernel.jump_masses(law.km, bins)

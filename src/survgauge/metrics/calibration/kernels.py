@@ -98,24 +98,9 @@ EXACT = "Kolmogorov's distribution for so many subjects, exact"
 DRAWN = f"the larger of the law of {DRAWS} drawn samples with the censoring found and the exact law"
 LIMIT = "Brownian bridge up to bridge_time, Stephens' factor"
 
-#: Above this many subjects probabilities count to the nearest 2^-18, which moves the distance by
-#: as little, so that no more than so many different ones are ever held.
-EXACT_SUBJECTS = 2**18
-
-
-def coarse(s: Floats) -> Floats:
-    """Probabilities to the nearest 2^-18.
-
-    >>> coarse(np.array([0.5, 2.0**-20])).tolist()
-    [0.5, 0.0]
-    """
-    return np.rint(s * EXACT_SUBJECTS) / EXACT_SUBJECTS
-
 
 def uniform_distance(y: Outcomes, s: Floats) -> UniformDistance:
     """Largest |F(u) - u|, weighted so that its limit is a Brownian bridge (Hall and Wellner)."""
-    if s.size > EXACT_SUBJECTS:
-        s = coarse(s)
     u = Outcomes._trusted(1.0 - s, y.event, y.weight if y.weighted else None)
     table = RiskTable.of(u)
     km = KaplanMeier.from_table(table)
