@@ -142,9 +142,8 @@ def differences(one, other, where="", rel=1e-10, near=1e-13):
             for text in differences(*pair, f"{where}[{k}]", rel, near)
         ]
     if where.startswith(("/comparisons", "/baseline_comparisons")):
-        # Sums of products lose digits of the spread of a small difference between two models, as
-        # the square of their own spread over it: 1e-16 times a million is 1e-10.
-        rel = max(rel, 1e-8)
+        # A difference between two models that are nearly alike has fewer digits than they have.
+        rel = max(rel, 1e-9)
     if isinstance(one, float | int) and isinstance(other, float | int):
         # What is zero on paper may be a rounding error in both.
         same = math.isclose(one, other, rel_tol=rel, abs_tol=near)

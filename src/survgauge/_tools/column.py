@@ -1,11 +1,12 @@
 """A number of each of many subjects, which come part by part: in memory, or above a size on disk.
 
-What is on disk lies in a temporary file without a name, which ends with the process.
+What is on disk lies in a temporary file without a name, which ends with the column.
 """
 
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import IO, Any
@@ -50,7 +51,8 @@ class Column:
     def _write(self) -> None:
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the column
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115
+                weakref.finalize(self, self._file.close)
             self._file.seek(0, 2)
             for part in self._parts:
                 self._file.write(np.ascontiguousarray(part, dtype=np.float64).data)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._tools.arrays import Floats
-from ..metrics.details import Clusters, Details, paired_error, standard_error
+from ..metrics.details import Clusters, Details, standard_error
 from ..metrics.problem import Problem
 from ..metrics.registry import Measured
+from .score import difference_error
 
 #: Above this many subjects cells keep no contributions: eight bytes per subject, metric and model.
 CONTRIBUTIONS_LIMIT = 100_000
@@ -46,12 +47,10 @@ class Condensed:
         return self.against.get(getattr(other, "model", ""), float("nan"))
 
 
-def contributions(cell: Measured | None) -> Details | None:
-    """Value with contributions, made once for all pairs; None where there are none."""
-    psi = None if cell is None else cell.psi
-    if cell is None or psi is None:
-        return None
-    return Details(float(cell.value), psi=psi, frequency=cell.frequency)
+def contributions(cell: Measured) -> Measured:
+    """Return a cell with its contributions, made once for all pairs, where it has any."""
+    psi = cell.psi
+    return cell if psi is None else Details(float(cell.value), psi=psi, frequency=cell.frequency)
 
 
 def condensed(
@@ -59,16 +58,16 @@ def condensed(
 ) -> dict[str, Measured | None]:
     """Cells of one metric, model by model, without contributions but with all that needs them."""
     found: dict[str, Measured | None] = {}
-    several = len(cells) > 1
-    kept = {model: contributions(cell) if several else None for model, cell in cells.items()}
+    known = {model: contributions(cell) for model, cell in cells.items() if cell is not None}
     for model, cell in cells.items():
         if cell is None:
             found[model] = None
             continue
-        own, against = kept[model], {}
-        for other, theirs in kept.items():
-            if own is not None and theirs is not None and other != model:
-                against[other] = paired_error(own, theirs, clusters)
+        others = {other: theirs for other, theirs in known.items() if other != model}
+        against = {
+            other: difference_error(known[model], theirs, clusters)
+            for other, theirs in others.items()
+        }
         stderr, law = float(cell.stderr), getattr(cell, "law", None)
         if clusters is not None and law is None:  # which knows of clusters
             psi = cell.psi

@@ -12,16 +12,16 @@ from .._tools.arrays import Floats
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..inference import Comparison, Interval, bootstrap_counts, compare_pair
-from ..metrics.details import Clusters, paired_error
+from ..metrics.details import Clusters
 from ..metrics.past_curve import ends_of
 from ..metrics.problem import Problem
 from ..metrics.record import Key, Measured, Metric
 from ..reference.reference import Reference
-from .condensed import CONTRIBUTIONS_LIMIT, condensed, contributions
+from .condensed import CONTRIBUTIONS_LIMIT, condensed
 from .fold import HELD, Fold
 from .intervals import few_replicates, interval_of, told
-from .means import BASELINE, Means, ModelName, SumMeasured, SummedMeans
-from .score import NAN, Paired, Score
+from .means import BASELINE, Means, ModelName, SummedMeans
+from .score import NAN, Score, difference_error
 from .warnings import (
     TAIL_SHARE,
     EvaluationWarning,
@@ -105,8 +105,7 @@ class Group:
         replicates = self._replicates(metric, cells)
         base = self._baseline(metric)
         against = {model: self._against(cell, base) for model, cell in cells.items()}
-        many = len(self.problem.y) > CONTRIBUTIONS_LIMIT
-        if many and not any(isinstance(cell, SumMeasured) for cell in cells.values()):
+        if len(self.problem.y) > CONTRIBUTIONS_LIMIT:
             cells = condensed(cells, clusters)
         value = _value(base)
         scores = []
@@ -181,15 +180,9 @@ class Group:
         confidence, clusters = self.asked.confidence, self.problem.clusters
         if confidence is None or measured is None or km is None:
             return None
-        if isinstance(measured, Paired):
-            if not (np.isfinite(measured.value) and np.isfinite(km.value)):
-                return None
-            stderr = measured.stderr_against(km)
-        else:
-            own, theirs = contributions(measured), contributions(km)
-            if own is None or theirs is None:
-                return None
-            stderr = paired_error(own, theirs, clusters)
+        if not (np.isfinite(measured.value) and np.isfinite(km.value)):
+            return None
+        stderr = difference_error(measured, km, clusters)
         freedom = float("inf") if clusters is None else clusters.freedom
         return compare_pair(measured.value, km.value, stderr, confidence, freedom)
 
@@ -345,7 +338,7 @@ def tail_remarks(
         return []
 
     def between(a: Any, b: Any) -> float:
-        return _paired(a, b, problem.clusters)
+        return difference_error(a, b, problem.clusters)
 
     return tails_that_decide(metric, usual, stopped, between, confidence or 0.95)
 
@@ -360,8 +353,3 @@ def _together(folds: list[Fold], key: Key) -> Means | None:
         elif means is not None:
             total = deepcopy(means) if len(folds) > 1 else means
     return total
-
-
-def _paired(a: Any, b: Any, clusters: Clusters | None) -> float:
-    """Return the standard error of the difference between two models."""
-    return a.stderr_against(b) if isinstance(a, Paired) else paired_error(a, b, clusters)

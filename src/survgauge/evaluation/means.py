@@ -233,9 +233,7 @@ class SummedMeans:
                 self.undefined.setdefault(model, other.undefined[model])
         self.replicates = self.replicates + other.replicates
 
-    def measured(
-        self, model: ModelName, metric: Metric, problem: Problem
-    ) -> SumMeasured | Details:
+    def measured(self, model: ModelName, metric: Metric, problem: Problem) -> SumMeasured | Details:
         """Return the metric of one model on all subjects; raise where it is undefined."""
         if model in self.undefined:
             raise UndefinedMetricError(self.undefined[model])

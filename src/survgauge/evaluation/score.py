@@ -23,6 +23,11 @@ class Paired(Protocol):
         """Return the standard error of the difference from another model."""
 
 
+def difference_error(a: Measured, b: Measured, clusters: Clusters | None) -> float:
+    """Return the standard error of the difference between two models on the same subjects."""
+    return a.stderr_against(b) if isinstance(a, Paired) else paired_error(a, b, clusters)
+
+
 @dataclass(frozen=True)
 class Score:
     """One cell of the table, with what its comparisons need."""
@@ -75,7 +80,7 @@ class Score:
         if self.replicates is not None and other.replicates is not None:
             with np.errstate(invalid="ignore"):  # two infinite ones do not differ by a number
                 return bootstrap_stderr(self.replicates - other.replicates)
-        return a.stderr_against(b) if isinstance(a, Paired) else paired_error(a, b, self.clusters)
+        return difference_error(a, b, self.clusters)
 
     def row(self) -> dict[str, Any]:
         """Return the cell as a row of the table."""

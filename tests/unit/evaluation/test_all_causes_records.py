@@ -82,7 +82,7 @@ def test_chunks_give_the_same_numbers(data, monkeypatch):
     for key, score in scores(sg.evaluate(models, y, **given)).items():
         assert score.value == pytest.approx(whole[key].value, rel=1e-10), key
         assert score.baseline == pytest.approx(whole[key].baseline, rel=1e-10, nan_ok=True), key
-        assert score.stderr == pytest.approx(whole[key].stderr, rel=1e-6), key
+        assert score.stderr == pytest.approx(whole[key].stderr, rel=1e-9), key
 
 
 def test_without_a_cause_they_say_what_they_need(data):
@@ -105,4 +105,4 @@ def test_batches_give_the_same_numbers(data):
     for key, score in scores(sg.evaluate_stream(batches, predictions=columns, **given)).items():
         assert score.value == pytest.approx(whole[key].value, rel=1e-10), key
         assert score.baseline == pytest.approx(whole[key].baseline, rel=1e-10, nan_ok=True), key
-        assert score.stderr == pytest.approx(whole[key].stderr, rel=1e-6), key
+        assert score.stderr == pytest.approx(whole[key].stderr, rel=1e-9), key

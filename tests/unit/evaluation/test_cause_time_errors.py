@@ -55,7 +55,7 @@ def test_chunks_give_the_same_numbers(data, monkeypatch):
     for name, score in scores(sg.evaluate(curves, y, **given)).items():
         assert score.value == pytest.approx(whole[name].value, rel=1e-10), name
         assert score.baseline == pytest.approx(whole[name].baseline, rel=1e-10), name
-        assert score.stderr == pytest.approx(whole[name].stderr, rel=1e-6), name
+        assert score.stderr == pytest.approx(whole[name].stderr, rel=1e-9), name
 
 
 @pytest.mark.parametrize("tau", [None, 8.0])

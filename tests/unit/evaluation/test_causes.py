@@ -65,7 +65,7 @@ def test_groups_are_evaluations_of_their_subjects(data):
     ours = {(s.model, s.metric.name): s for s in ev.scores if s.group == 1}
     for key, score in scores(alone).items():
         assert ours[key].value == pytest.approx(score.value, rel=1e-9, nan_ok=True), key
-        assert ours[key].stderr == pytest.approx(score.stderr, rel=1e-6, nan_ok=True), key
+        assert ours[key].stderr == pytest.approx(score.stderr, rel=1e-9, nan_ok=True), key
 
 
 def test_frequencies_are_copies(data):
@@ -90,7 +90,7 @@ def test_chunks_give_the_same_numbers(data, monkeypatch):
         assert score.value == pytest.approx(whole[key].value, rel=1e-10), key
         assert score.baseline == pytest.approx(whole[key].baseline, rel=1e-10, nan_ok=True), key
         if score.metric.adds_up == "mean":
-            assert score.stderr == pytest.approx(whole[key].stderr, rel=1e-6), key
+            assert score.stderr == pytest.approx(whole[key].stderr, rel=1e-9), key
 
 
 def test_the_reference_can_be_redrawn(data):

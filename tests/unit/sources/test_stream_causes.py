@@ -52,7 +52,7 @@ def same(streamed, whole):
         assert score.value == pytest.approx(theirs[key].value, rel=1e-10), key
         assert score.baseline == pytest.approx(theirs[key].baseline, rel=1e-10, nan_ok=True), key
         if score.metric.inference == "analytic":
-            assert score.stderr == pytest.approx(theirs[key].stderr, rel=1e-6), key
+            assert score.stderr == pytest.approx(theirs[key].stderr, rel=1e-9), key
 
 
 def whole(data, **more):

@@ -67,7 +67,7 @@ def test_columns_of_laws_give_the_numbers_of_evaluate(given, by):
     assert [row["metric"] for row in ours] == [row["metric"] for row in theirs]
     for one, other in zip(ours, theirs, strict=True):
         assert one["value"] == pytest.approx(other["value"], rel=1e-9), one["metric"]
-        assert one["stderr"] == pytest.approx(other["stderr"], rel=1e-6), one["metric"]
+        assert one["stderr"] == pytest.approx(other["stderr"], rel=1e-9), one["metric"]
 
 
 @pytest.mark.parametrize("given", ["law", {}, {"laws": "law"}, {"law": 3}])
