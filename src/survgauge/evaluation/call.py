@@ -188,7 +188,8 @@ def evaluate(
     number, and the result is the same to the last bit.
 
     Above 100,000 subjects a score keeps its standard errors (also those of differences between
-    models), but no contributions of single subjects, and antolini leaves the default metrics.
+    models, the same as of fewer subjects to 1e-9), but no contributions of single subjects, and
+    antolini leaves the default metrics.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, repeated, stored_once
-from .._tools.column import Column
+from .._tools.long_column import LongColumn
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError
 from ..metrics.details import Details, unless_rounding
@@ -63,10 +63,10 @@ class GTerms:
     def __init__(self, models: Iterable[ModelName]) -> None:
         #: Number of the first subject of each part.
         self._starts: list[int] = []
-        self._s = Column()
+        self._s = LongColumn()
         self._s_moves = False
         #: By model: `a` of its terms, and of their pulls `event` and `own`.
-        self._columns = {model: (Column(), Column(), Column()) for model in models}
+        self._columns = {model: (LongColumn(), LongColumn(), LongColumn()) for model in models}
         #: By model: times, and what moves with the weights of those event-free past them.
         self._survivors: dict[ModelName, tuple[Floats, Floats]] = {}
 

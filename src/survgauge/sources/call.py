@@ -149,17 +149,19 @@ def evaluate_stream(
     Returns
     -------
     Evaluation
-        Like that of `evaluate`, without the predictions; values agree to 1e-10.
+        Like that of `evaluate`, without the predictions; all numbers agree to 1e-9.
 
     Notes
     -----
     Memory is bounded by `batch_rows` and `workers`, except for metrics that compare subjects with
     each other: harrell, uno, auc, one_calibration and ici keep columns of 24 bytes per subject and
     model until the end (one_calibration up to 264 more where there are curves), and those of
-    curves at a time as much again for every further time. What outgrows one machine runs on
-    several with `evaluate_dask`. Where subjects enter late or outcomes are intervals, a first pass
-    keeps all outcomes (17 bytes per subject, 25 with frequencies), and metrics that keep
-    probabilities keep those at the entry and at the own time of each subject too.
+    curves at a time as much again for every further time. Scores with weights 1/G of the test
+    subjects keep 8 to 16 bytes per subject, metric and model where intervals are asked for, in a
+    temporary file where they are many, and outcomes are counted at every distinct time. What
+    outgrows one machine runs on several with `evaluate_dask`. Where subjects enter late or outcomes
+    are intervals, a first pass keeps all outcomes (17 bytes per subject, 25 with frequencies), and
+    metrics that keep probabilities keep those at the entry and at the own time of each subject too.
 
     Examples
     --------

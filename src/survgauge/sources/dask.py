@@ -61,7 +61,8 @@ def evaluate_dask(
     A partition becomes a small accumulator; accumulators merge pairwise, neighbours first, so that
     no machine holds the test set. A worker that is lost costs time only: Dask computes its
     partitions again elsewhere. Metrics that rank subjects (C-indices, AUC, 1-calibration, ICI) keep
-    24 bytes per subject and model, which come to the caller.
+    24 bytes per subject and model, and scores with weights 1/G of the test subjects 8 to 16 per
+    metric, subject and model, which come to the caller.
 
     Parameters
     ----------

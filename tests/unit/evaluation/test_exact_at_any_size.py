@@ -20,7 +20,7 @@ from streaming_data import (
 )
 
 import survgauge as sg
-from survgauge._tools import column
+from survgauge._tools import long_column
 from survgauge.evaluation import arrays, call, condensed, finish
 from survgauge.metrics.registry import metrics_of
 
@@ -62,7 +62,7 @@ def many(monkeypatch, rows=37):
     for module in (arrays, call, condensed, finish):
         monkeypatch.setattr(module, "CONTRIBUTIONS_LIMIT", 50)
     monkeypatch.setattr(arrays, "chunk_rows", lambda widths: rows)
-    monkeypatch.setattr(column, "IN_MEMORY", 1000)
+    monkeypatch.setattr(long_column, "IN_MEMORY", 1000)
 
 
 def subjects(n=300, seed=3):

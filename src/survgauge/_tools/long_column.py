@@ -20,10 +20,10 @@ from .arrays import Floats, repeated, stored_once
 IN_MEMORY = 1 << 23
 
 
-class Column:
+class LongColumn:
     """Numbers of subjects, part by part.
 
-    >>> column = Column()
+    >>> column = LongColumn()
     >>> column.add(np.array([3.0, 4.0]))
     >>> column.add(np.array([1.0]))
     >>> column.whole([1, 0])
@@ -43,7 +43,7 @@ class Column:
         if sum(p.nbytes for p in self._parts if not stored_once(p)) > IN_MEMORY:
             self._write()
 
-    def extend(self, other: Column) -> None:
+    def extend(self, other: LongColumn) -> None:
         """Add the numbers of another column, which stays as it is."""
         for part in other.parts():
             self.add(part)
@@ -93,6 +93,6 @@ class Column:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        Column.__init__(self)
+        LongColumn.__init__(self)
         for part in state["parts"]:
             self.add(repeated(*part) if isinstance(part, tuple) else part)
