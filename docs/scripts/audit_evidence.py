@@ -96,18 +96,13 @@ def table(rows: list[dict[str, Any]]) -> str:
     for name in choices:
         gap, low, high = _mean(held, "mae_within", name)
         beside = "" if name == "mae_within" else f"{gap:.2f} ({low:.2f} to {high:.2f})"
-        much = np.mean([_number(row["free"][name]) > _MUCH for row in held])
+        much = np.mean([float(row["free"][name]) > _MUCH for row in held])
         means = [f"{_mean(part, name)[0]:.2f} %" for part in (chosen, held)]
         lines.append(f"| {name} | {' | '.join(means)} | {beside} | {100 * much:.0f} % |")
     departed = {
         rule: sum(row["advice"][rule] != "mae_within" for row in rows) for rule in rows[0]["advice"]
     }
     return "\n".join([*lines, "", f"Departed from mae_within, of {len(rows)} sets: {departed}"])
-
-
-def _number(value: float | None) -> float:
-    """JSON has no infinite numbers: a model without a finite median has lost everything."""
-    return np.inf if value is None else value
 
 
 def _bases(rows: Iterable[dict[str, Any]]) -> int:

@@ -60,8 +60,9 @@ def audit(
     one; censoring follows the test subjects. Every metric is computed on the censored draws and
     compared with the true value of every model. Nothing is fitted anew.
 
-    Recommended is always the doubly robust error within the horizon, `mae_within`, which did best
-    on held-out datasets; the audit says how far it, and any other metric, can be trusted here.
+    Recommended is always the doubly robust error within the horizon, `mae_within`, which led to
+    better models than other errors on held-out datasets; the audit says how far it, and any other
+    metric, can be trusted here.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """What a metric risks on these data: how far it is off, and what a choice of models by it costs.
 
 The recommended metric is fixed: the doubly robust error within the horizon. Rules that let the
-scenarios overrule it were tried and did no better on data with a known truth (docs/audit.md).
+scenarios overrule it were tried and were not clearly better on held-out datasets with a known truth
+(docs/audit.md).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ _CLOSE = 1e-3
 _WEAK = 0.01
 #: Most event times, and most censored subjects, that the distributions are read at and drawn for.
 _MOST_TIMES, _MOST_SUBJECTS = 100, 1_000
-#: Probabilities of being under observation below this are taken for it.
+#: Probabilities of being under observation are kept this far from 0 and 1.
 _TINY = 1e-9
 
 
@@ -331,7 +331,7 @@ class CensoredTimes:
             uncensored, at_c = curves.at(np.nextafter(grid, 0.0)), curves.at_own(c)
         survival = np.insert(survival, 0, 1.0, axis=1)
         passed = np.searchsorted(grid, c, side="right")
-        observed = np.maximum(_of_each(survival, passed)[1] * at_c, _TINY)
+        observed = np.clip(_of_each(survival, passed)[1] * at_c, _TINY, 1 - _TINY)
         ends = np.append(grid, stop)
         losses = [
             np.abs(predicted_times(p.times, len(y), "median", stop)[0][rows, None] - ends)
@@ -357,7 +357,7 @@ class CensoredTimes:
         since = np.maximum(own[:, 1:] - start[:, None], 0.0)
         with np.errstate(divide="ignore"):
             log_phi = np.log(np.exp(copula.log_phi(self.observed))[:, None] + since)
-        reached = np.maximum(copula.inverse(log_phi), _TINY)
+        reached = np.clip(copula.inverse(log_phi), _TINY, 1 - _TINY)
         log_left = copula.log_slope(self.observed)[:, None] - copula.log_slope(reached)
         return np.exp(np.minimum(log_left, 0.0))
 

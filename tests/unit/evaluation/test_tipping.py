@@ -110,6 +110,21 @@ def test_distributions_given_the_features_are_those_of_each_subject():
     assert "beyond what the features explain" in found.sentence()
 
 
+@pytest.mark.parametrize("copula", ["clayton", "frank", "gumbel"])
+@pytest.mark.filterwarnings("error")
+def test_who_is_censored_before_anything_could_happen_is_no_nan(copula):
+    """Curves that stay at 1 until after the censoring time, or fall to 0 before it."""
+    _, y = drawn("clayton", 0.5, 60)
+    law = sg.SurvivalCurves([0.5, 0.6, 2.0], [[1.0, 1.0, 0.2]] * 30 + [[1.0, 0.0, 0.0]] * 30)
+    given = sg.Conditional(law=law, censoring=law)
+    pair = np.full(60, 0.4), np.linspace(0.3, 1.2, 60)
+    found = times_of(y, pair, 0.8, conditional=given)
+    for tau in (0.05, 0.5, 0.9):
+        left = found.dependent(Archimedean.of(copula, tau))
+        assert ((left >= 0) & (left <= 1)).all()
+        assert (np.diff(left, axis=1) <= 1e-9).all()
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_difference_turns_there_and_not_before(weighted):
     _, y = drawn("clayton", 0.5, 300)
