@@ -49,6 +49,16 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class Withheld:
+    """Why a number has no interval and no test, and what it is under other assumptions."""
+
+    reason: str
+    #: Least and largest value over the assumptions.
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Comparison:
     """A difference between two models on the same subjects."""
 
@@ -59,6 +69,8 @@ class Comparison:
     p_value: float
     #: Degrees of freedom of the t distribution; infinite for the normal one.
     freedom: float = float("inf")
+    #: Why there is neither an interval nor a p-value, where an assumption decides.
+    withheld: Withheld | None = None
 
 
 def critical(confidence: float, freedom: float = float("inf")) -> float:

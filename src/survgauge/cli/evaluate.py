@@ -15,7 +15,7 @@ from .._tools.writing import check_outputs
 from ..data.tables import PARQUET, Table
 from ..errors import InputError
 from ..evaluation import Evaluation, evaluate
-from ..evaluation.sentences import listed
+from ..evaluation.phrases import listed
 from ..evaluation.warnings import EvaluationWarning
 from ..metrics.conventions import CONVENTIONS
 from ..metrics.registry import metrics_of

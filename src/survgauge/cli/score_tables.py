@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._tools.text_tables import number, p_text
-from ..evaluation.verdict import best_rows
+from ..evaluation.verdict import best_models as marked
 from ..evaluation.when import title_of, when
+from ..evaluation.withheld import range_text
 from ..metrics.registry import REGISTRY
 from .output import Line
 from .problems import shortened
@@ -117,8 +118,10 @@ def value(row: dict[str, Any] | None) -> str:
 
 def interval(row: dict[str, Any] | None, short: bool = False) -> str:
     """Return the limits of a value; nothing where there are none."""
-    if row is None or not (isinstance(row["low"], float) and isinstance(row["high"], float)):
+    if row is None:
         return ""
+    if not (isinstance(row["low"], float) and isinstance(row["high"], float)):
+        return range_text(row, 2 if short else 4)
     low, high = (number(row[end], 2 if short else 4) for end in ("low", "high"))
     if not short:
         return f"[{low}, {high}]"
@@ -126,12 +129,8 @@ def interval(row: dict[str, Any] | None, short: bool = False) -> str:
 
 
 def best_models(scores: Scores) -> set[str]:
-    """Models with the best value of a metric; nobody where there is no contest."""
-    if len(scores) < 2 or not REGISTRY[any_of(scores)["metric"]].ranks_models:
-        return set()
-    # What looks the same is not told apart.
-    best = {value(row) for row in best_rows(scores.values()).values()}
-    return {model for model, row in scores.items() if value(row) in best}
+    """Models that are marked as best by a metric; see `survgauge.evaluation.verdict`."""
+    return {model for _, model in marked(scores.values())}
 
 
 def _badness(row: dict[str, Any] | None) -> float:

@@ -14,6 +14,7 @@ from ..evaluation.sentences import verdict_sentences
 from ..evaluation.text import evaluation_text, sample_text
 from ..evaluation.verdict import first_metrics, headline
 from ..evaluation.when import column_of, rounded, titled, why_then
+from ..evaluation.withheld import withheld_notes
 from .output import Line
 from .problems import problems
 from .score_tables import Scores, best_models, interval, name_of, score_table, value
@@ -37,6 +38,8 @@ def first_screen(result: Evaluation, width: int) -> Iterator[Line]:
         yield []
         yield from _wrapped(_caption(data, limits), width)
         yield from table
+        for note in withheld_notes(row for row in overall if row["metric"] in chosen):
+            yield from _wrapped(note, width)
     if grouped and chosen:
         yield from [[]] if overall else []
         yield from _groups(data, grouped, headline(data), width)

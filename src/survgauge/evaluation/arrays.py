@@ -17,10 +17,11 @@ from ..metrics.registry import Metric
 from .censoring_remarks import check_agreement, check_weights
 from .chunk import BASELINE_PARTS, LEAST_ROWS, Chunk, chunk_rows
 from .condensed import CONTRIBUTIONS_LIMIT, passing
-from .finish import Asked, Group, tail_remarks
+from .finish import Asked, Group
 from .fold import Fold, FoldPlan
 from .score import Score
-from .warnings import EvaluationWarning, closed
+from .tails import tail_remarks, withhold
+from .warnings import EvaluationWarning
 
 
 def fold_arrays(
@@ -33,16 +34,15 @@ def fold_arrays(
     """Return the scores of everybody and of every group of subjects, and remarks."""
     scores: list[Score] = []
     remarks: list[EvaluationWarning] = []
-    tails: list[EvaluationWarning] = []
     for name, rows in [(None, None), *groups]:
         part, members = _present(problem, predictions, rows)
-        fold = folded(part, members, metrics, asked.confidence, tails=name is None)
+        fold = folded(part, members, metrics, asked.confidence)
         found, said = Group(fold, part, members, asked, name).scores()
         scores += found
         remarks += said
-        if name is None:  # what the tails decide is asked of everybody
-            tails = tail_remarks([fold], part, asked.confidence)
-    return scores, remarks + check_weights(scores) + check_agreement(scores) + tails
+    remarks += check_weights(scores) + check_agreement(scores)
+    remarks += tail_remarks(scores, asked.confidence, problem.words.baseline)
+    return withhold(scores), remarks
 
 
 def _present(
@@ -71,9 +71,8 @@ def folded(
     predictions: dict[str, Prediction],
     metrics: list[Metric],
     confidence: float | None,
-    tails: bool = True,
 ) -> Fold:
-    """Return the states of all metrics that add up over subjects; `tails` for `tail_remarks` too.
+    """Return the states of all metrics that add up over subjects.
 
     Contributions of single subjects are kept where they are few, or where sums do not tell the
     standard error (clusters, sampling weights, a law that is estimated from the subjects); then
@@ -83,7 +82,6 @@ def folded(
     sampled = problem.clusters is not None or problem.sample_weight is not None
     sampled = sampled or problem.law_moves
     kept = spread and (n <= CONTRIBUTIONS_LIMIT or sampled)
-    usual = next((metric for metric in metrics if metric.usual_error), None)
     curves = [p.curves for p in predictions.values() if p.curves is not None]
     whole = passing(problem).with_g()
     plan = FoldPlan(
@@ -91,7 +89,6 @@ def folded(
         resident=True,
         keep_terms=kept,
         spread=spread,
-        tails=usual if tails and curves and not closed(problem) else None,
         by_g=problem.censoring == "test" and problem.dependence is None,
         by_entry=problem.y.entry is not None,
     )

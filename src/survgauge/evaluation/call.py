@@ -19,7 +19,8 @@ from ..metrics.details import Clusters
 from ..metrics.problem import Problem
 from .applicable import leave_out
 from .arrays import fold_arrays
-from .censoring_remarks import check_follow_up
+from .baseline_twin import same_as_baseline
+from .censoring_remarks import assumed_censoring, check_follow_up
 from .census import Census
 from .chosen import chosen_metrics, under_dependence, under_entry
 from .coarse_grid import check_grids
@@ -253,7 +254,7 @@ def evaluate(
         chosen, left_out = under_entry(chosen, not usual, problem.cause)
         denied = {name: (p.kind, denied_entries(y, p)) for name, p in parsed.items()}
         warnings = [*warnings, *left_out, *check_entry(problem, denied, min_at_risk)]
-    names = tuple(metric.name for metric in chosen)
+    names = tuple(m.name for m in chosen if any(p.has(m.needs) for p in parsed.values()))
     clusters = _clusters(cluster, y)
     problem = problem.again(asked=names, clusters=clusters, contributions=contributions)
     problem = passing(problem)
@@ -278,6 +279,15 @@ def evaluate(
         scores, warnings = leave_out(scores, warnings)
     support = support_of(problem, census, scores) | sampling_support(problem)
     support |= entry_support(problem) | interval_support(problem, y_train)
+    support |= assumed_censoring(
+        problem,
+        census.events,
+        census.subjects,
+        X_test is not None or problem.conditional is not None,
+        checkable=sample_weight is None,
+    )
+    same = same_as_baseline(problem, parsed)
+    support |= {"same_as_baseline": same} if same else {}
     if sizes:
         support |= {"groups": sizes, "by": columns_of(by)}
     models = tuple(parsed)

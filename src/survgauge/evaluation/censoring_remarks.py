@@ -22,6 +22,25 @@ APART = 1.96
 DEPENDENT_P = 0.01
 
 
+def assumed_censoring(
+    problem: Problem, events: int, subjects: int, features: bool, checkable: bool = True
+) -> dict[str, str]:
+    """Return what is assumed of censoring where no `features` were given to check it by.
+
+    Nothing without censored subjects, under an assumed dependence, and of interval-censored
+    outcomes.
+    """
+    if features or problem.dependence is not None or problem.outcomes != "right":
+        return {}
+    if events >= subjects:
+        return {}
+    how = "; give features (X_test=, X_train=) to check it" * checkable
+    return {
+        "assumes": "Censoring is assumed not to depend on what the models know of the subjects "
+        f"(covariates), which was not checked{how}."
+    }
+
+
 def check_weights(scores: Iterable[Any]) -> list[EvaluationWarning]:
     """Remark once a metric (and group and time) on weights 1/G that are not 1 on average."""
     found: dict[tuple[Any, str, float | None], EvaluationWarning] = {}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..inference import Comparison, holm, simultaneous
+from .score import withheld_columns
 
 
 def adjusted(
@@ -30,6 +31,7 @@ def adjusted(
                 "high_simultaneous": high,
                 "p_simultaneous": float(np.minimum(1.0, max(number, 1) * found.p_value)),
                 "family": number,
+                **withheld_columns(found.withheld),
             }
         )
     return rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,20 +14,14 @@ from ..inference import Comparison, Interval, bootstrap_counts, compare_pair
 from ..metrics.details import Clusters
 from ..metrics.past_curve import ends_of
 from ..metrics.problem import Problem
-from ..metrics.record import Key, Measured, Metric
+from ..metrics.record import Measured, Metric
 from ..reference.reference import Reference
 from .condensed import CONTRIBUTIONS_LIMIT, condensed
-from .fold import HELD, Fold
+from .fold import Fold
 from .intervals import few_replicates, interval_of, told
-from .means import BASELINE, Means, ModelName, SummedMeans
+from .means import BASELINE, ModelName, SummedMeans
 from .score import NAN, Score, difference_error
-from .warnings import (
-    TAIL_SHARE,
-    EvaluationWarning,
-    check_measured,
-    tails_that_decide,
-    undefined,
-)
+from .warnings import EvaluationWarning, check_measured, undefined
 
 
 @dataclass(frozen=True)
@@ -107,12 +100,13 @@ class Group:
         against = {model: self._against(cell, base) for model, cell in cells.items()}
         if len(self.problem.y) > CONTRIBUTIONS_LIMIT:
             cells = condensed(cells, clusters)
-        value = _value(base)
+        value, open_base = _value(base), self._tails(metric, BASELINE)
         scores = []
         for model, cell in cells.items():
             drawn, beside = replicates.get(model), against[model]
             given = model, metric, self.name, cell, drawn, value, beside, confidence, clusters
             score, remarks = told(_score(*given, metric.time_of(self.problem), until))
+            score = replace(score, tails=self._tails(metric, model), baseline_tails=open_base)
             scores.append(score)
             self._remark(remarks, metric)
         return scores
@@ -161,6 +155,14 @@ class Group:
 
     def _prediction(self, metric: Metric, model: str) -> Prediction:
         return self.predictions[model].at_time(metric.time_of(self.problem))
+
+    def _tails(self, metric: Metric, model: ModelName) -> tuple[float, ...]:
+        """Return the metric under each assumed tail; nothing where there is none to assume."""
+        key = metric.key(self.problem)
+        own = self.fold.tails.values(key, model, metric.root)
+        if own or self.fold.base is None:
+            return own
+        return self.fold.base.tails.values(key, model, metric.root)
 
     def _baseline(self, metric: Metric) -> Measured | None:
         """Return the loss of one prediction for everybody; None where it is undefined."""
@@ -306,50 +308,3 @@ def _stopped(measured: Measured | None, until: float | None) -> float | None:
 
 def _value(measured: Measured | None) -> float:
     return NAN if measured is None else float(measured.value)
-
-
-def tail_remarks(
-    folds: list[Fold], problem: Problem, confidence: float | None
-) -> list[EvaluationWarning]:
-    """Remark on pairs of models whose comparison in days is decided by the curves' tails.
-
-    `folds` are those of all groups; `problem` has their subjects in the same order, where terms
-    were kept subject by subject.
-    """
-    metric = folds[0].plan.tails
-    if metric is None:
-        return []
-    open_mass = [max(fold.open_mass.values(), default=0.0) for fold in folds]
-    if sum(open_mass) <= sum(fold.mass for fold in folds) * TAIL_SHARE / 2:
-        return []
-    given, held = _together(folds, metric.key(problem)), _together(folds, HELD)
-    if given is None or held is None or len(held.models) < 2:
-        return []
-    baseline = problem.words.baseline
-    names = {m: baseline if m is BASELINE else str(m) for m in held.models}
-    if baseline in held.models:  # a model takes its place
-        names.pop(BASELINE, None)
-    try:
-        usual, stopped = (
-            {name: means.measured(model, metric, problem) for model, name in names.items()}
-            for means in (given, held)
-        )
-    except UndefinedMetricError:
-        return []
-
-    def between(a: Any, b: Any) -> float:
-        return difference_error(a, b, problem.clusters)
-
-    return tails_that_decide(metric, usual, stopped, between, confidence or 0.95)
-
-
-def _together(folds: list[Fold], key: Key) -> Means | None:
-    """Return terms of all subjects, or sums over the subjects of all groups."""
-    total: Means | None = None
-    for fold in folds:
-        means = fold.means.get(key)
-        if isinstance(total, SummedMeans) and isinstance(means, SummedMeans):
-            total.merge(means)
-        elif means is not None:
-            total = deepcopy(means) if len(folds) > 1 else means
-    return total

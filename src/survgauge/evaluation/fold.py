@@ -20,9 +20,7 @@ from ..metrics.record import Key, Metric
 from .chunk import Chunk
 from .columns import Columns
 from .means import BASELINE, KeptMeans, Means, ModelName, SummedMeans, TermsByModel
-
-#: Key of the usual time error with all curves held at their last time.
-HELD: Key = "curves held", None
+from .tails import ASSUMPTIONS, TailSums, goes_on, left_open, open_ended, reads_law, under
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,6 @@ class FoldPlan:
     #: models, or by a fold of its own, which has it alone: reading a whole curve of many steps for
     #: every chunk takes long, and is only needed where differences are compared.
     baseline: str = "beside"
-    #: The error that is scored again with all curves held at their last time.
-    tails: Metric | None = None
     #: Bootstrap of the means, where that is asked for.
     seed: int = 0
     n_boot: int = 0
@@ -52,21 +48,17 @@ class FoldPlan:
     #: Whether some of the subjects enter late, perhaps not in every chunk.
     by_entry: bool = False
 
-    def compares(self, metric: Metric) -> bool:
-        """Whether standard errors of a mean, or of differences in it, will be asked for."""
-        return self.spread or metric is self.tails
-
     def scores_baseline(self, metric: Metric) -> bool:
         """Whether Kaplan-Meier is scored here by a metric."""
         if not metric.has_baseline or self.baseline == "none":
             return False
-        apart = bool(metric.reads) and not self.compares(metric)
+        apart = bool(metric.reads) and not self.spread
         return self.baseline == "beside" or apart == (self.baseline == "alone")
 
     def keeps_terms(self, metric: Metric) -> bool:
         """Whether terms of a mean are kept for what subjects contribute through G."""
         mean = metric.adds_up == "mean" and metric.weights_by_g
-        return self.by_g and mean and self.compares(metric)
+        return self.by_g and mean and self.spread
 
     def kind(self, adds_up: str) -> list[Metric]:
         """Return the metrics that add up in one way."""
@@ -88,9 +80,8 @@ class Fold:
         self.kinds: dict[str, str] = {}
         #: Where Kaplan-Meier of the reference set was scored alone.
         self.base: Fold | None = None
-        #: Weight of all subjects, and of those whose curve ends above one half.
-        self.mass = 0.0
-        self.open_mass: dict[str, float] = {}
+        #: Errors without a horizon under each assumed tail.
+        self.tails = TailSums()
         self.subjects = self.events = 0
         #: Events of each cause, where there are several.
         self.by_cause: dict[str, int] = {}
@@ -126,19 +117,14 @@ class Fold:
         self.subjects += problem.y.count
         self.events += problem.y.event_count
         self._count(events_by_cause(problem.y))
-        self.mass += float(problem.mass.sum())
         self.last_time = max(self.last_time, float(problem.y.time.max()))
-        if not any(metric.reads for metric in self.plan.metrics) and self.plan.tails is None:
+        if not any(metric.reads for metric in self.plan.metrics):
             return
         for name, prediction in models.items():
             if prediction.curves is None:
                 continue
             reads = self.reads.setdefault(name, PastReads())
             reads.merge(past_reads(problem, prediction, problem.follow_up))
-            if isinstance(name, str):
-                open_ended = ~prediction.curves.reaches(0.5)
-                known = self.open_mass.get(name, 0.0)
-                self.open_mass[name] = known + float(problem.mass[open_ended].sum())
 
     def _add_means(self, chunk: Chunk) -> None:
         metrics = self.plan.kind("mean")
@@ -162,12 +148,29 @@ class Fold:
                 if key in done:  # a root shares the sums of its square
                     continue
                 done.add(key)
-                found = _terms(metric, at, self._scored(metric, models))
+                scored = self._scored(metric, models)
+                found = _terms(metric, at, scored)
                 if not found:
                     continue
                 self._add_terms(key, metric, found, chunk)
-                if metric is self.plan.tails:
-                    self._add_terms(HELD, metric, _held(metric, at, models, found), chunk)
+                if open_ended(metric, at):
+                    self._add_tails(key, metric, at, scored, found)
+
+    def _add_tails(
+        self,
+        key: Key,
+        metric: Metric,
+        problem: Problem,
+        models: dict[ModelName, Prediction],
+        given: TermsByModel,
+    ) -> None:
+        """Score again under each assumed tail, as far as it changes anything."""
+        law = reads_law(metric) and left_open(problem)
+        for tail in ASSUMPTIONS:
+            asked = under(problem, tail) if law else problem
+            others = {model: goes_on(p, metric, problem, tail) for model, p in models.items()}
+            moved = {m: p for m, p in others.items() if law or p is not models[m]}
+            self.tails.add(key, tail, {**given, **_terms(metric, asked, moved)})
 
     def _scored(
         self, metric: Metric, models: dict[ModelName, Prediction]
@@ -187,10 +190,9 @@ class Fold:
             return
         means = self.means.get(key)
         if not isinstance(means, SummedMeans):
-            n_boot = 0 if key == HELD else plan.n_boot
-            how = plan.keeps_terms(metric), plan.compares(metric)
-            means = self.means[key] = SummedMeans(found, n_boot, *how)
-        means.add(found, chunk.y, None if key == HELD else chunk.counts, chunk.problem.start)
+            how = plan.keeps_terms(metric), plan.spread
+            means = self.means[key] = SummedMeans(found, plan.n_boot, *how)
+        means.add(found, chunk.y, chunk.counts, chunk.problem.start)
 
     # -- together ------------------------------------------------------------------------------
 
@@ -212,10 +214,8 @@ class Fold:
         self.subjects += other.subjects
         self.events += other.events
         self._count(other.by_cause)
-        self.mass += other.mass
+        self.tails.merge(other.tails)
         self.last_time = max(self.last_time, other.last_time)
-        for name, mass in other.open_mass.items():
-            self.open_mass[name] = self.open_mass.get(name, 0.0) + mass
 
 
 def _terms(metric: Metric, problem: Problem, models: dict[ModelName, Prediction]) -> TermsByModel:
@@ -231,20 +231,3 @@ def _terms(metric: Metric, problem: Problem, models: dict[ModelName, Prediction]
                 raise
             found[model] = UndefinedMetricError(str(error))
     return found
-
-
-def _held(
-    metric: Metric, problem: Problem, models: dict[ModelName, Prediction], usual: TermsByModel
-) -> TermsByModel:
-    """Return the terms with nothing read past the curves' last times.
-
-    Curves that all come down to one half have the same median.
-    """
-    open_ended = {
-        name: Prediction(p.curves.held(), None, None)
-        for name, p in models.items()
-        if p.curves is not None and not p.curves.reaches(0.5).all()
-    }
-    curves = [name for name, p in models.items() if p.curves is not None]
-    again = _terms(metric, problem, open_ended)
-    return {name: again.get(name, usual[name]) for name in curves if name in usual}

@@ -286,7 +286,7 @@ def _on_scale(scores: list[Score]) -> tuple[list[tuple[Score, float, float]], st
     scale = scale_of(scores[0].metric.interval)
     points = []
     for score in scores:
-        value, stderr = score.value, score.stderr
+        value, stderr = score.value, score.spread
         if np.isfinite(stderr) and stderr > 0 and on_scale(value, scale):
             value, stderr = to_scale(value, stderr, scale)
             points.append((score, float(value), float(stderr)))

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..data.event_words import EventWords
 from .explanations import WEIGHTS, advice_for, graded
-from .sentences import listed
+from .phrases import listed
 from .verdict import cases_of, first_metrics, headline
 from .warnings import EvaluationWarning
 from .when import when

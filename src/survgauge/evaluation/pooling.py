@@ -16,6 +16,7 @@ from ..inference import Interval, compare_values, critical
 from .result import ALL_SUBJECTS, Evaluation
 from .scales import from_scale, on_scale, scale_of, to_scale
 from .score import NAN, Score
+from .tails import compared
 from .when import when
 
 #: A smaller share of the variance that is due to imputation counts as this in Barnard and Rubin's
@@ -100,7 +101,7 @@ class Pooled:
         values = np.array([score.value for score in scores])
         if not np.all(on_scale(values, scale)):
             scale = "normal"
-        places = to_scale(values, np.array([score.stderr for score in scores]), scale)
+        places = to_scale(values, np.array([score.spread for score in scores]), scale)
         found = Rubin.of(*places, self._freedom(first))
         told = found.interval(self.confidence, scale).within(first.metric.range)
         return {
@@ -156,7 +157,7 @@ class Pooled:
         first = ours[0]
         pairs = list(zip(ours, others, strict=True))
         differences = [a.value - b.value for a, b in pairs]
-        stderrs = [a.stderr_against(b) for a, b in pairs]
+        stderrs = [compared(a, b, self.confidence).stderr for a, b in pairs]
         found = Rubin.of(differences, stderrs, self._freedom(first))
         told = compare_values(found.value, found.stderr, self.confidence, found.freedom)
         group = {"group": first.group} if "groups" in self.evaluations[0].support else {}

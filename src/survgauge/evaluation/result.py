@@ -14,13 +14,14 @@ from .._tools.plain import as_frame, plain
 from ..data.event_words import EventWords
 from ..data.predictions import Prediction
 from ..errors import one_of
-from ..inference import Comparison, compare_pair
+from ..inference import Comparison
 from ..metrics.problem import Problem
 from .families import adjusted
 from .groups import group_differences, group_means
 from .joined import JoinedWarning, joined
-from .score import NAN, Score
+from .score import Score
 from .sentences import verdict_sentences
+from .tails import compared
 from .text import compact_text, evaluation_text
 from .tipping import METRIC, TippingPoint, best_pair
 from .value_tables import wide_rows
@@ -98,7 +99,9 @@ class Evaluation:
 
         Columns: group (where there are groups; "all subjects" comes first), model, metric, time
         (that the metric is read at), until (where its clock stops; both are missing where there is
-        none), value, low, high, stderr, skill (1 - loss / loss of the reference set's
+        none), value, low, high, stderr, withheld (why there is no interval, where the assumed tail
+        decides an error without a horizon; else empty), tail_low and tail_high (its range over the
+        tails hold, linear and exponential then), skill (1 - loss / loss of the reference set's
         Kaplan-Meier, of a cause its Aalen-Johansen), direction, unit (what times are counted in,
         such as days, or days^2 for squared errors).
         """
@@ -146,7 +149,11 @@ class Evaluation:
         return " ".join(verdict_sentences(self.to_dict()))
 
     def comparisons(self, reference: str | None = None) -> list[dict[str, Any]]:
-        """Return all pairs of models on all metrics as plain dictionaries; see `compare`."""
+        """Return all pairs of models on all metrics as plain dictionaries.
+
+        The same as `compare`, with all ways of adjusting: low, high and p_value of each pair alone,
+        p_holm (Holm), and low_simultaneous, high_simultaneous and p_simultaneous (Bonferroni).
+        """
         pairs = list(combinations(self.models, 2))
         if reference is not None:
             one_of("reference", reference, self.models)
@@ -161,7 +168,7 @@ class Evaluation:
                 if first is None or second is None or not first.metric.ranks_models:
                     continue
                 labels = self._grouped(_labels(first, model_a=a, model_b=b))
-                family.append((labels, self._compare(first, second)))
+                family.append((labels, compared(first, second, self.confidence)))
             rows += adjusted(family, self.confidence)
         return rows
 
@@ -172,11 +179,14 @@ class Evaluation:
         model, metric, time, difference (model - the prediction for everybody), low, high,
         p_value, and what is adjusted for the choice among the models of a metric (at a time):
         p_holm (Holm), and low_simultaneous, high_simultaneous and p_simultaneous (Bonferroni),
-        which hold for all `family` models together and agree with each other.
+        which hold for all `family` models together and agree with each other; withheld, tail_low
+        and tail_high as in `table`. A model that predicts what the baseline predicts
+        (``support["same_as_baseline"]``) has no row: it is compared with the others by `compare`.
         """
         families: dict[Any, list[tuple[dict[str, Any], Comparison]]] = {}
+        same = self.support.get("same_as_baseline", ())
         for score in self.scores:
-            if score.against_baseline is not None:
+            if score.against_baseline is not None and score.model not in same:
                 family = families.setdefault((score.group, score.metric.name, score.time), [])
                 labels = self._grouped(_labels(score, model=score.model))
                 family.append((labels, score.against_baseline))
@@ -234,17 +244,14 @@ class Evaluation:
         Returns
         -------
         DataFrame
-            model_a, model_b, metric, time, difference (a - b), low, high, p_value, and what is
-            adjusted over the `family` of pairs of models within a metric (at a time): p_holm
-            (Holm), and low_simultaneous, high_simultaneous and p_simultaneous (Bonferroni), which
-            hold for all pairs together and agree with each other.
+            model_a, model_b, metric, time, difference (a - b), low, high and p_adjusted, which are
+            adjusted alike over the `family` of pairs of models within a metric (at a time;
+            Bonferroni): they hold for all pairs together and agree with each other. p_unadjusted
+            is the p-value of the pair alone. Where the assumed tail decides there are none of
+            these: withheld says why, tail_low and tail_high are the range of the difference over
+            the assumed tails. `comparisons` also has the limits of each pair alone.
         """
-        return as_frame(self.comparisons(reference))
-
-    def _compare(self, a: Score, b: Score) -> Comparison:
-        # Without a level there are no intervals, and no p-values either.
-        stderr = NAN if self.confidence is None else a.stderr_against(b)
-        return compare_pair(a.value, b.value, stderr, self.confidence or 0.95, a.freedom)
+        return as_frame([_adjusted_alone(row) for row in self.comparisons(reference)])
 
     @cached_property
     def tipping(self) -> TippingPoint | None:
@@ -376,3 +383,16 @@ def _labels(score: Score, **models: str) -> dict[str, Any]:
     """Say which cell a comparison is about."""
     group = {} if score.group is None else {"group": score.group}
     return {**group, **models, "metric": score.metric.name, "time": score.time}
+
+
+def _adjusted_alone(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a comparison with one pair of limits and their p-value, and that of the pair alone."""
+    labels = ("group", "model_a", "model_b", "metric", "time", "difference")
+    return {
+        **{name: row[name] for name in labels if name in row},
+        "low": row["low_simultaneous"],
+        "high": row["high_simultaneous"],
+        "p_adjusted": row["p_simultaneous"],
+        "p_unadjusted": row["p_value"],
+        **{name: row[name] for name in ("family", "withheld", "tail_low", "tail_high")},
+    }

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from .._tools.arrays import Floats
-from ..inference import Comparison, bootstrap_stderr
+from ..inference import Comparison, Withheld, bootstrap_stderr
 from ..metrics.details import Clusters, paired_error
 from ..metrics.registry import Measured, Metric
 
@@ -26,6 +26,13 @@ class Paired(Protocol):
 def difference_error(a: Measured, b: Measured, clusters: Clusters | None) -> float:
     """Return the standard error of the difference between two models on the same subjects."""
     return a.stderr_against(b) if isinstance(a, Paired) else paired_error(a, b, clusters)
+
+
+def withheld_columns(found: Withheld | None) -> dict[str, Any]:
+    """Return the columns that say why there is no interval, and the range over assumptions."""
+    if found is None:
+        return {"withheld": "", "tail_low": NAN, "tail_high": NAN}
+    return {"withheld": found.reason, "tail_low": found.low, "tail_high": found.high}
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,12 @@ class Score:
     time: float | None = None
     #: Where the clock of the metric stops; None: it does not stop.
     until: float | None = None
+    #: The metric under each assumed tail, where it is an error in time without a horizon, and that
+    #: of the baseline; see `survgauge.evaluation.tails`.
+    tails: tuple[float, ...] = ()
+    baseline_tails: tuple[float, ...] = ()
+    #: Why there is no interval, where the assumed tail decides.
+    withheld: Withheld | None = None
 
     @property
     def value(self) -> float:
@@ -66,6 +79,11 @@ class Score:
         """
         known = np.isfinite(self.value) and 1e-12 * abs(self.value) < self.baseline < np.inf
         return 1.0 - self.value / self.baseline if known else NAN
+
+    @property
+    def spread(self) -> float:
+        """Standard error for tests and intervals: NaN where the assumed tail decides."""
+        return self.stderr if self.withheld is None else NAN
 
     @property
     def freedom(self) -> float:
@@ -96,6 +114,7 @@ class Score:
             "stderr": self.stderr,
             "interval": self.interval,
             "skill": self.skill,
+            **withheld_columns(self.withheld),
             "direction": self.metric.direction,
             "unit": self.metric.unit,
         }

@@ -7,6 +7,7 @@ from typing import Any
 from .._tools.text_tables import number, relation
 from ..data.event_words import EventWords
 from ..metrics.registry import REGISTRY
+from .phrases import DIGITS, amount, at_least, in_brackets, interval_text, listed
 from .verdict import (
     Against,
     Standing,
@@ -17,17 +18,17 @@ from .verdict import (
     cell_of,
     headline,
     stops_at,
+    twins,
     verdicts,
 )
 from .when import rounded
+from .withheld import tail_range
 
 NOTHING = "No metric has a value on these data and predictions."
 NOBODY = "The metric to judge by has no value for all subjects together."
 _UNSEEN = "No {} was observed among the test subjects, so they do not tell which model is better."
-#: Digits of a number in a sentence.
-DIGITS = 3
-#: How many models are told one by one.
-_MOST_MODELS = 4
+#: How many models are named, and how many are told one by one, with intervals and p-values.
+_MOST_MODELS, _ONE_BY_ONE = 4, 2
 
 
 def verdict_sentences(data: dict[str, Any]) -> list[str]:
@@ -49,6 +50,7 @@ def verdict_parts(data: dict[str, Any]) -> tuple[list[str], list[str]]:
         return [NOTHING if best_rows(data["metrics"]) == {} else NOBODY], []
     told = [text for verdict in found for text in _Words(data, verdict).sentences()]
     told += [words.remark] if words.remark else []
+    told += [data["support"]["assumes"]] if data["support"].get("assumes") else []
     return told, _between_groups(data, found)
 
 
@@ -84,19 +86,10 @@ def _between_groups(data: dict[str, Any], everybody: list[Verdict]) -> list[str]
             whose = f"{words.title} of {listed([row['model'] for row in rows])}"
             known = [row["p_holm"] for row in rows if row["p_holm"] is not None]
             least = min(known, default=None)
-            p = _at_least(least, len(rows) > 1)
+            p = at_least(least, len(rows) > 1)
             p += _adjusted(differences, rows[0])
             sentences.append(f"{whose} shows no clear difference between {groups} ({p}).")
     return sentences
-
-
-def _at_least(p: float | None, several: bool) -> str:
-    """Say the least of several p-values; none is above 1.
-
-    >>> _at_least(0.2, True), _at_least(1.0, True)
-    ('p = 0.200 or more', 'p = 1.000')
-    """
-    return f"p {relation(p)}{' or more' * (several and p is not None and p < 0.9995)}"
 
 
 def _adjusted(differences: list[dict[str, Any]], row: dict[str, Any]) -> str:
@@ -109,38 +102,6 @@ def _adjusted(differences: list[dict[str, Any]], row: dict[str, Any]) -> str:
 def model_sentence(data: dict[str, Any], row: dict[str, Any]) -> str:
     """Say the value of one model by itself, with its interval, against the baseline."""
     return _Words(data, alone(data, row)).sentences()[0]
-
-
-def listed(parts: list[str]) -> str:
-    """Join parts of a sentence.
-
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def amount(value: float, unit: str) -> str:
-    """Return a number as sentences have it, with its unit."""
-    return f"{number(value, DIGITS)} {unit}".strip()
-
-
-def interval_text(data: dict[str, Any], low: float | None, high: float | None) -> str:
-    """Say an interval; nothing where there is none."""
-    if not (isinstance(low, float) and isinstance(high, float)):
-        return ""
-    level = f"{data['confidence'] * 100:g} % CI"
-    return f"{level} {number(low, DIGITS)} to {number(high, DIGITS)}"
-
-
-def in_brackets(*parts: str) -> str:
-    """Join what is not empty, in brackets after a space; nothing where all of it is.
-
-    >>> in_brackets("", "p = 0.5"), in_brackets("")
-    (' (p = 0.5)', '')
-    """
-    told = ", ".join(part for part in parts if part)
-    return f" ({told})" if told else ""
 
 
 class _Words:
@@ -168,10 +129,35 @@ class _Words:
 
     def sentences(self) -> list[str]:
         """Return the best models with their values, the comparisons, and what is in doubt."""
+        if self.v.withheld:
+            return [*self._open(), *self._doubts()]
         if not self.metric.ranks_models:
             return [self._side_by_side(), *self._doubts()]
         parts = (self._ties, self._baselines, self._others, self._doubts)
         return [self._first(), *(text for part in parts for text in part())]
+
+    def _open(self) -> list[str]:
+        """Say errors that the assumed tail decides, without calling one of them better."""
+        data = self.data
+        rows = [r for r in data["metrics"] if cell_of(r) == self.v.cell]
+        known = [row for row in rows if isinstance(row["value"], float)]
+        told = []
+        for row in known[:_MOST_MODELS]:
+            ends = tail_range(row)
+            over = "" if ends is None else f"{' to '.join(number(end, DIGITS) for end in ends)}"
+            name = row["model"] if len(known) > 1 or row["model"] != "model" else ""
+            told.append(amount(row["value"], self.unit) + in_brackets(name, over))
+        more = len(known) - _MOST_MODELS
+        told += [f"{more} more"] if more > 0 else []
+        what = "The predicted times are off by" if self.in_time else f"{self.title} is"
+        ranges = " over assumed tails" if any(map(tail_range, known)) else ""
+        first = f"{what} {listed(told)}{' on average' * self.in_time}"
+        first += f", in brackets the range{ranges}." if ranges else "."
+        return [
+            first,
+            f"No interval or test is given and no model is called best, because {self.v.withheld}; "
+            "`mae_within`, or a `tau`, stops where the data end.",
+        ]
 
     def _side_by_side(self) -> str:
         """Say the values of all models by a metric that makes none better than another."""
@@ -194,11 +180,16 @@ class _Words:
     def _first(self) -> str:
         """Name the best models with their values."""
         best = self.v.best
-        if len(best) > 1:
+        if len(best) == 2:
             rank = "have the smallest errors" if self._doubtful else "are best"
             who = f"{listed([s.model for s in best])} {rank}, with {self._difference()}: "
             return f"{who}{self._measured('their')} {self._values()}."
-        [one] = best
+        if len(best) > 2:
+            first, *rest = (s.model for s in best)
+            rank = "has the smallest error" if self.in_time else "has the best value"
+            who = f"{first} {rank}, with {self._difference()} from {listed(rest)}"
+            return f"{who}{self._tie()}: {self._measured('their')} {self._values()}."
+        one = best[0]
         who = f"{one.model} {self._rank()}: " if self.v.others else ""
         measured = self._measured("its" if who else f"of {one.model}")
         told = f"{measured} {amount(one.value, self.unit)}{self._on_average()}{self._limits(one)}"
@@ -226,23 +217,23 @@ class _Words:
     def _difference(self) -> str:
         """Say that the best models do not differ, or not clearly."""
         clear = "" if all(other.same for other in self._tied) else "clear "
-        whose = "between them" if len(self._tied) == 1 else f"from {self.v.first.model}"
-        return f"no {clear}difference {whose}"
+        return f"no {clear}difference{' between them' * (len(self._tied) == 1)}"
+
+    def _tie(self) -> str:
+        """Say of several models how surely they do not differ from the first."""
+        known = [o for o in self._tied if not o.same and o.p_value is not None]
+        if not known:
+            return ""
+        least = min(known, key=lambda other: other.p_value or 0.0)
+        return in_brackets(at_least(least.p_value, len(known) > 1), adjusted_for(least))
 
     def _ties(self) -> list[str]:
-        """Say what is known of the differences between the best models."""
-        open_to_doubt = [other for other in self._tied if not other.same]
-        if not open_to_doubt:
+        """Say by how much the two best models differ."""
+        if len(self._tied) != 1 or self._tied[0].same:
             return []
-        least = min(
-            open_to_doubt, key=lambda other: 1.0 if other.p_value is None else other.p_value
-        )
-        over = adjusted_for(least)
-        if len(self._tied) == 1:
-            told = in_brackets(self._sure(least), over)
-            return [f"They differ by {amount(abs(least.better_by), self.unit)}{told}."]
-        told = f"{_at_least(least.p_value, True)}{over and f', {over}'}"
-        return [f"Their differences from {self.v.first.model} are not significant ({told})."]
+        [other] = self._tied
+        told = in_brackets(self._sure(other), adjusted_for(other))
+        return [f"They differ by {amount(abs(other.better_by), self.unit)}{told}."]
 
     def _measured(self, whose: str) -> str:
         """Begin to say a value: what is measured, of whom."""
@@ -268,7 +259,7 @@ class _Words:
     def _values(self) -> str:
         """Values of several models: one by one, or the range of many."""
         best = self.v.best
-        if len(best) > _MOST_MODELS:
+        if len(best) > _ONE_BY_ONE:
             values = [standing.value for standing in best]
             told = f"{number(min(values), DIGITS)} to {amount(max(values), self.unit)}"
         else:
@@ -283,7 +274,7 @@ class _Words:
         if len(self.v.best) == 1 or not known:
             return []
         name, over = known[0][1].model, adjusted_for(known[0][1])
-        if len(known) > _MOST_MODELS:
+        if len(known) > _ONE_BY_ONE:
             number_of = sum(km.clear and km.better_by > 0 for _, km in known)
             of = {0: "None", len(known): "All"}.get(number_of, str(number_of))
             sure = in_brackets(over)
@@ -304,16 +295,31 @@ class _Words:
         rest = [other for other in self.v.others if not other.tied]
         if not rest:
             return []
-        parts = [
-            f"{self._gap(other)} than {other.model}{in_brackets(self._sure(other))}"
-            for other in rest[:_MOST_MODELS]
-        ]
-        more = len(rest) - _MOST_MODELS
-        if more > 0:
-            parts.append(f"better than {more} more model{'s' * (more > 1)}")
         over = adjusted_for(rest[0])
         who = "It" if len(self.v.best) == 1 else self.v.first.model
+        if len(rest) > _ONE_BY_ONE:
+            return [f"{who} is {self._better_than(rest)}."]
+        parts = [
+            f"{self._gap(other)} than {self._name(other)}{in_brackets(self._sure(other))}"
+            for other in rest
+        ]
         return [f"{who} is {listed(parts)}{over and f', {over}'}."]
+
+    def _better_than(self, rest: list[Against]) -> str:
+        """Say by how much one model is better than several, and how surely at the least."""
+        gaps = sorted(other.better_by for other in rest)
+        names = [self._name(other) for other in rest[:_MOST_MODELS]]
+        more = len(rest) - _MOST_MODELS
+        names += [f"{more} more model{'s' * (more > 1)}"] if more > 0 else []
+        largest = max((o.p_value for o in rest if o.p_value is not None), default=None)
+        sure = "" if largest is None else f"p {relation(largest)} at the most"
+        by = f"{number(gaps[0], DIGITS)} to {amount(gaps[-1], self.unit)}"
+        return f"{by} better than {listed(names)}{in_brackets(sure, adjusted_for(rest[0]))}"
+
+    def _name(self, other: Against) -> str:
+        """Name another model; one that is the baseline says so."""
+        estimate = EventWords.of(self.data["support"]).estimate
+        return f"{other.model}, the {estimate} baseline" if other.twin else other.model
 
     def _compared(self, other: Against) -> str:
         """Compare with another model as a part of a sentence."""
@@ -346,14 +352,18 @@ class _Words:
     def _doubts(self) -> list[str]:
         """Name what puts the verdict in doubt, and who is not part of it."""
         v, found = self.v, []
+        same = [standing.model for standing in v.best if standing.model in twins(self.data)]
+        if same:
+            words = EventWords.of(self.data["support"])
+            found.append(f"{listed(same)} predicts what {words.baseline} predicts: the baseline.")
         if self.data["confidence"] is None and v.others:
             found.append("No intervals were asked for, so these differences are not tested.")
-        if v.unsettled:
+        if v.unsettled and not v.withheld:
             found.append(
                 "The comparison depends on how curves are extended past their last time (see the "
                 "warning tail-decides)."
             )
-        elif v.beyond:
+        elif v.beyond and not v.withheld:
             found.append(
                 f"Part of this error lies past the follow-up, where nobody was observed (see the "
                 f"warning{'s' * (len(v.beyond) > 1)} {listed(list(v.beyond))})."

@@ -11,10 +11,12 @@ from ..data.event_words import EventWords, counted_events
 from ..metrics.registry import REGISTRY, Metric
 from .explanations import WEIGHTS
 from .joined import JoinedWarning, counted
-from .sentences import DIGITS, in_brackets, verdict_sentences
+from .phrases import DIGITS, in_brackets
+from .sentences import verdict_sentences
 from .value_tables import WIDEST, model_rows, value_text
 from .verdict import Cell, best_rows, cell_of, first_metrics, headline
 from .when import clock, column_of, names, rounded, title_of, when, why_then
+from .withheld import withheld_notes
 
 if TYPE_CHECKING:
     from .result import Evaluation
@@ -148,7 +150,8 @@ def _few_values(data: dict[str, Any], metrics: list[str]) -> str:
     table = _table(data, metrics, intervals=intervals, digits=DIGITS, identifiers=False)
     if max(map(len, table.split("\n"))) <= WIDEST:
         return table
-    return f"{_heading(data, intervals)}\n{model_rows(data, metrics, intervals)}"
+    rows = model_rows(data, metrics, intervals)
+    return f"{_heading(data, intervals)}\n{rows}{_below(data, metrics)}"
 
 
 def _table(
@@ -186,7 +189,13 @@ def _table(
         header += data["models"]
         narrow = _narrow if identifiers else columns
         table = narrow(header, rows, len(header) - len(data["models"]), width)
-    return f"{_heading(data, intervals)}\n{table}"
+    return f"{_heading(data, intervals)}\n{table}{_below(data, metrics)}"
+
+
+def _below(data: dict[str, Any], metrics: list[str]) -> str:
+    """Say below a table which of its values have no interval and test, and why."""
+    shown = [row for row in data["metrics"] if row["metric"] in metrics]
+    return "".join(f"\n{textwrap.fill(note, WIDEST)}" for note in withheld_notes(shown))
 
 
 def _heading(data: dict[str, Any], intervals: bool) -> str:
@@ -228,6 +237,8 @@ def _comparisons(result: Evaluation, width: int | None) -> str:
         group, metric = row.get("group"), named[column_of(row)]
         first = best.get(cell_of(row))
         if first not in (row["model_a"], row["model_b"]) or not math.isfinite(row["difference"]):
+            continue
+        if row["withheld"]:  # which is said below the values
             continue
         a, b, sign = row["model_a"], row["model_b"], 1.0
         if first == b:  # the best comes first

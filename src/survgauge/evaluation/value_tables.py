@@ -10,6 +10,7 @@ from .._tools.text_tables import columns, number, relation
 from ..metrics.registry import REGISTRY
 from .verdict import Cell, cell_of
 from .when import column_of, names, when
+from .withheld import range_text
 
 #: Columns of the text on a first screen.
 WIDEST = 100
@@ -30,7 +31,7 @@ def value_text(row: dict[str, Any], digits: int = 4, limits: int | None = None) 
         return f"p {relation(value)}"
     shown, ends = number(value, digits), [row["low"], row["high"]]
     if limits is None or not all(isinstance(end, float) and end == end for end in ends):
-        return shown
+        return f"{shown} {range_text(row, digits)}".rstrip()
     return f"{shown} [{', '.join(number(end, limits) for end in ends)}]"
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .._tools.text_tables import number
 from ..data.event_words import EventWords
 from ..metrics.registry import REGISTRY, Metric
+from .withheld import tail_range
 
 #: How many metrics of a family are shown beside each other first.
 _AT_A_GLANCE = {"time": 1, "probability": 1, "ranking": 1, "calibration": 2, "decision": 1}
@@ -52,6 +54,8 @@ class Against:
     share: float | None = None
     #: Whether the other is the baseline.
     baseline: bool = False
+    #: Whether the other is a model that predicts what the baseline predicts.
+    twin: bool = False
 
     @property
     def same(self) -> bool:
@@ -74,6 +78,8 @@ class Standing:
     high: float | None
     #: The estimate of the reference set, predicted for everybody.
     baseline: Against | None
+    #: Least and largest value over the assumed tails, where they decide.
+    tails: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,8 @@ class Verdict:
     coarse: tuple[str, ...] = ()
     #: Models that have no value of this metric.
     missing: tuple[str, ...] = ()
+    #: Why there is neither an interval nor a test: the assumed tail decides.
+    withheld: str = ""
 
     @property
     def metric(self) -> str:
@@ -118,6 +126,37 @@ def best_rows(rows: Iterable[dict[str, Any]]) -> dict[Cell, dict[str, Any]]:
     return best
 
 
+def best_models(rows: Iterable[dict[str, Any]]) -> set[tuple[Cell, str]]:
+    """Return whom tables mark: the best value of each metric, and those that look the same.
+
+    The rule is that of the terminal and of the page. Nobody is marked by a metric that makes no
+    model better than another, where the assumed tail decides, or without anybody to win against.
+    """
+    cells: dict[Cell, list[dict[str, Any]]] = {}
+    for row in rows:
+        cells.setdefault(cell_of(row), []).append(row)
+    found: set[tuple[Cell, str]] = set()
+    for cell, mine in _contested(cells).items():
+        looks = {_looks(row) for row in best_rows(mine).values()}
+        found |= {(cell, row["model"]) for row in mine if _looks(row) in looks}
+    return found
+
+
+def _contested(cells: dict[Cell, list[dict[str, Any]]]) -> dict[Cell, list[dict[str, Any]]]:
+    """Return the cells in which a model can be better than another."""
+    return {
+        cell: rows
+        for cell, rows in cells.items()
+        if len(rows) > 1
+        and REGISTRY[cell[1]].ranks_models
+        and not any(row.get("withheld") for row in rows)
+    }
+
+
+def _looks(row: dict[str, Any]) -> str:
+    return number(row["value"]) if isinstance(row["value"], float | int) else ""
+
+
 def leaders(data: dict[str, Any]) -> set[tuple[Cell, str]]:
     """Return who is best by each metric, with all models without a clear difference from it.
 
@@ -126,7 +165,12 @@ def leaders(data: dict[str, Any]) -> set[tuple[Cell, str]]:
     """
     if len(data["models"]) < 2:
         return set()
-    best = {cell: row["model"] for cell, row in best_rows(data["metrics"]).items()}
+    open_cells = {cell_of(row) for row in data["metrics"] if row.get("withheld")}
+    best = {
+        cell: row["model"]
+        for cell, row in best_rows(data["metrics"]).items()
+        if cell not in open_cells
+    }
     found = {(cell, model) for cell, model in best.items() if REGISTRY[cell[1]].ranks_models}
     for row in data["comparisons"]:
         cell, pair = cell_of(row), (row["model_a"], row["model_b"])
@@ -241,7 +285,7 @@ def _verdict(data: dict[str, Any], row: dict[str, Any]) -> Verdict:
         for r in data["metrics"]
         if cell_of(r) == cell and isinstance(r["value"], float)
     }
-    others = _others(data, row)
+    others = tuple(replace(o, twin=o.model in twins(data)) for o in _others(data, row))
     tied = [other.model for other in others if other.tied]
     tied.sort(key=lambda model: REGISTRY[metric].badness(known[model]["value"]))
     warnings, mine = cases_of(data), (None, first, *tied)
@@ -255,6 +299,7 @@ def _verdict(data: dict[str, Any], row: dict[str, Any]) -> Verdict:
         tuple(code for code in _TAILS if code in told),
         tuple(name for name in coarse if name in known),
         tuple(model for model in data["models"] if model not in known),
+        next((r["withheld"] for r in known.values() if r.get("withheld")), ""),
     )
 
 
@@ -276,7 +321,12 @@ def _others(data: dict[str, Any], row: dict[str, Any]) -> tuple[Against, ...]:
 
 def _standing(data: dict[str, Any], row: dict[str, Any]) -> Standing:
     return Standing(
-        row["model"], row["value"], row["low"], row["high"], _against_baseline(data, row)
+        row["model"],
+        row["value"],
+        row["low"],
+        row["high"],
+        _against_baseline(data, row),
+        tail_range(row),
     )
 
 
@@ -285,8 +335,20 @@ def alone(data: dict[str, Any], row: dict[str, Any]) -> Verdict:
     return Verdict(cell_of(row), (_standing(data, row),), (), unsettled=False)
 
 
+def twins(data: dict[str, Any]) -> list[str]:
+    """Return the models that predict what the baseline predicts, for everybody."""
+    found: list[str] = data["support"].get("same_as_baseline") or []
+    return found
+
+
 def _against_baseline(data: dict[str, Any], row: dict[str, Any]) -> Against | None:
-    """Compare the model of a row with the baseline; None where nothing is known of it."""
+    """Compare the model of a row with the baseline; None where nothing is known of it.
+
+    A model that is the baseline is compared with the others in its place.
+    """
+    with_value = (r["model"] for r in data["metrics"] if cell_of(r) == cell_of(row))
+    if set(twins(data)) & set(with_value):
+        return None
     for pair in data["baseline_comparisons"]:
         if pair["model"] == row["model"] and cell_of(pair) == cell_of(row):
             if not isinstance(pair["difference"], float):

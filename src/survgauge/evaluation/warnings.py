@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,13 @@ import numpy as np
 from .._tools.text_tables import percent
 from ..data.event_words import cause_label
 from ..errors import NotApplicableError, UndefinedMetricError
-from ..inference import compare_values
 from ..metrics.details import Clusters, below_zero, standard_error
 from ..metrics.past_curve import PastCurveError
 from ..metrics.problem import Problem
 from ..metrics.registry import REGISTRY, Measured, Metric
 from .census import Census
 from .groups import is_small
-from .sentences import listed
+from .phrases import listed
 
 #: Share of predicted times read off a tail above which it is worth a word.
 TAIL_SHARE = 0.10
@@ -293,51 +291,6 @@ def _spread(measured: Measured, clusters: Clusters | None) -> float:
     """Return the standard error."""
     psi = None if clusters is None else measured.psi
     return measured.stderr if psi is None else standard_error(psi, clusters=clusters)
-
-
-def closed(problem: Problem) -> bool:
-    """Whether a horizon within the reference's follow-up ends all times."""
-    known = problem.y.present().time if problem.reference is None else problem.reference.y.time
-    return problem.tau is not None and problem.tau <= known.max()
-
-
-def tails_that_decide(
-    metric: Metric,
-    given: dict[str, Any],
-    held: dict[str, Any],
-    stderr_between: Callable[[Any, Any], float],
-    confidence: float,
-) -> list[EvaluationWarning]:
-    """Remark on pairs of models whose comparison in days is decided by the curves' tails.
-
-    Where holding every curve at its last time makes or undoes significance, or turns the sign, the
-    data do not tell the two models apart.
-    """
-    usual, stopped = (_verdicts(found, stderr_between, confidence) for found in (given, held))
-    found = []
-    for (a, b), verdict in usual.items():
-        if verdict != stopped[a, b]:
-            message = (
-                f"{a} and {b} compare differently in {metric.name} if no curve is extended past "
-                "its last time, so the assumed tails decide, not the data"
-            )
-            found.append(EvaluationWarning("tail-decides", message, metric=metric.name))
-    return found
-
-
-_Verdicts = dict[tuple[str, str], float]
-
-
-def _verdicts(
-    measured: Mapping[str, Any], stderr_between: Callable[[Any, Any], float], confidence: float
-) -> _Verdicts:
-    """Sign of the difference of each pair, 0 where it is not significant."""
-    found = {}
-    for a, b in combinations(measured, 2):
-        gap = measured[a].value - measured[b].value
-        result = compare_values(gap, stderr_between(measured[a], measured[b]), confidence)
-        found[a, b] = float((result.p_value < 1 - confidence) * np.sign(gap))
-    return found
 
 
 def _clearly_below(measured: Measured, least: float) -> bool:

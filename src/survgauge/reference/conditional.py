@@ -110,6 +110,17 @@ class Conditional:
             censoring=SurvivalCurves.joined(censoring) if censoring else None,
         )
 
+    def with_tail(self, tail: str) -> Conditional:
+        """Return the same laws, going on otherwise after the last time that was observed."""
+        law, end = self.law, self.follow_up
+        if law is None:
+            return self
+        if end is not None and (law.times > end).any():
+            seen = law.times <= end
+            law = SurvivalCurves(law.times[seen], law.survival[:, seen], law.interpolation, tail)
+        how = {name: value for name, value in self.how.items() if name != "follow_up"}
+        return replace(self, law=law.with_tail(tail), how=how)
+
     @property
     def follow_up(self) -> float | None:
         """Time up to which the law was observed, where it goes on past it on times of its own."""

@@ -6,9 +6,10 @@ from typing import Any
 
 from .._tools.text_tables import number, p_text
 from ..data.event_words import EventWords
-from ..evaluation.verdict import best_rows, cell_of, headline
+from ..evaluation.verdict import best_models, best_rows, cell_of, headline
 from ..evaluation.verdict import glance as shown_first
 from ..evaluation.when import Column, column_of, names, title_of, titled, when
+from ..evaluation.withheld import range_text, withheld_notes
 from ..metrics.registry import REGISTRY
 from .markup import Markup, filters, grid, head, join, number_cell, table, tag
 
@@ -91,7 +92,7 @@ def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> M
     choice = tag("details", tag("summary", "Choose metrics"), tag("div", *boxes, class_="actions"),
                  class_="filter")  # fmt: skip
     note = tag(
-        "p", _caption(data), tag("span", " Press a heading to sort. ", class_="screen"),
+        "p", _caption(data, rows), tag("span", " Press a heading to sort. ", class_="screen"),
         tag("span", class_="series-count"), class_="soft small",
     )  # fmt: skip
     short = len(body) <= MOST_SHORT
@@ -104,7 +105,12 @@ def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> M
     return join(screen, tag("p", told, class_="paper soft small"))
 
 
-def _caption(data: dict[str, Any]) -> str:
+def _caption(data: dict[str, Any], rows: list[Row]) -> str:
+    return " ".join([_legend(data), *withheld_notes(rows)])
+
+
+def _legend(data: dict[str, Any]) -> str:
+    """Say what stands in a table, and what its marks mean."""
     if len(data["models"]) < 2:
         return "Value with interval."
     told = "Value with interval. Bold: the best value of a column."
@@ -152,12 +158,13 @@ def _standing(data: dict[str, Any]) -> dict[Any, str]:
     A metric that makes no model better than another has none, and one model has nobody to win
     against.
     """
+    marked = best_models(data["metrics"])
     best = {
         cell: row["model"]
         for cell, row in best_rows(data["metrics"]).items()
-        if REGISTRY[cell[1]].ranks_models and len(data["models"]) > 1
+        if (cell, row["model"]) in marked
     }
-    found = dict.fromkeys(best.items(), "first")
+    found = dict.fromkeys(marked, "first")
     wins: dict[Any, list[bool]] = {}
     for row in data["comparisons"]:
         cell, pair = cell_of(row), (row["model_a"], row["model_b"])
@@ -167,10 +174,8 @@ def _standing(data: dict[str, Any]) -> dict[Any, str]:
         other, p = pair[pair[0] == first], row["p_simultaneous"]
         clear = p is not None and p < 1 - (data["confidence"] or 0.95)
         wins.setdefault((cell, first), []).append(clear)
-        if clear:
+        if clear and (cell, other) not in marked:
             found[cell, other] = "behind"
-        elif row["difference"] == 0:
-            found[cell, other] = "first"
     return found | {key: "first best" for key, clear in wins.items() if all(clear)}
 
 
@@ -184,7 +189,8 @@ def _shown(value: Any, metric: str) -> str:
 
 def _interval(row: dict[str, Any]) -> Markup | None:
     if not isinstance(row["low"], float) or not isinstance(row["high"], float):
-        return None
+        over = range_text(row, 4)
+        return tag("span", over, class_="interval soft") if over else None
     return tag("span", f"{number(row['low'])} to {number(row['high'])}", class_="interval")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..evaluation.sentences import listed
+from ..evaluation.phrases import listed
 from . import experiment_tables as tables
 from . import experiment_words as words
 from .experiment_charts import cell_chart, panel_chart

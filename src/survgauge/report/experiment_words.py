@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._tools.text_tables import p_text, relation
-from ..evaluation.sentences import listed
+from ..evaluation.phrases import listed
 
 #: Fewest data bases with which a sign or signed-rank test, two-sided, can reach the level 0.05:
 #: even if all agree its p-value is 2 / 2^n, which is 0.0625 for five bases and 0.031 for six.

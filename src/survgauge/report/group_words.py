@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from ..data.event_words import EventWords
-from ..evaluation.sentences import listed
+from ..evaluation.phrases import listed
 from ..evaluation.verdict import best_rows, headline
 from ..metrics.registry import REGISTRY
 

@@ -7,14 +7,8 @@ from typing import Any
 
 from .._tools.text_tables import number, relation
 from ..data.event_words import EventWords
-from ..evaluation.sentences import (
-    DIGITS,
-    in_brackets,
-    interval_text,
-    listed,
-    model_sentence,
-    verdict_parts,
-)
+from ..evaluation.phrases import DIGITS, in_brackets, interval_text, listed
+from ..evaluation.sentences import model_sentence, verdict_parts
 from ..evaluation.verdict import glance, headline, judged_by, stops_at, verdicts
 from ..evaluation.when import column_of, rounded, title_of, titled
 from ..metrics.registry import REGISTRY

@@ -5,18 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..data.outcomes import Outcomes
+from ..data.predictions import Prediction
 from ..errors import InputError
 from ..evaluation import Evaluation
 from ..evaluation.applicable import leave_out
-from ..evaluation.censoring_remarks import check_agreement, check_follow_up, check_weights
+from ..evaluation.censoring_remarks import (
+    assumed_censoring,
+    check_agreement,
+    check_follow_up,
+    check_weights,
+)
 from ..evaluation.census import Census
 from ..evaluation.coarse_grid import coarse_grids
 from ..evaluation.data_support import support_of
 from ..evaluation.entry_remarks import check_entry
-from ..evaluation.finish import Group, tail_remarks
+from ..evaluation.finish import Group
 from ..evaluation.fold import Fold
 from ..evaluation.interval_call import check_intervals
 from ..evaluation.intervals import few_replicates
+from ..evaluation.tails import tail_remarks, withhold
 from ..evaluation.time_units import check_units
 from ..evaluation.warnings import EvaluationWarning, check_groups, check_problem, check_sampling
 from ..metrics.problem import Problem
@@ -38,7 +45,9 @@ def finish(total: Accumulator, rows: int | None, first: Outline | None = None) -
     _check_rows(total, rows)
     scoring, outline = total.scoring, total.outline
     request, known = scoring.request, first or outline
-    problem = _problem(total, known)
+    kinds = total.folds[None].kinds.values()
+    had = [m.name for m in request.metrics if any(Prediction.offers(k, m.needs) for k in kinds)]
+    problem = replace(_problem(total, known), asked=tuple(had))
     census = Census.of(problem) if request.kept else _census(total, problem)
     warnings = _skipped(total, census.subjects) if request.default else []
     warnings += [*request.remarks, *_entries(total, problem)]
@@ -66,7 +75,8 @@ def finish(total: Accumulator, rows: int | None, first: Outline | None = None) -
     if request.bootstrap and not any(remark.code == "few-replicates" for remark in remarks):
         remarks += few_replicates(request.asked.n_boot)  # none at all leave no replicates behind
     warnings += remarks + check_weights(scores) + check_agreement(scores)
-    warnings += tail_remarks([total.folds[None]], problem, request.asked.confidence)
+    warnings += tail_remarks(scores, request.asked.confidence, problem.words.baseline)
+    scores = withhold(scores)
     if request.default:
         scores, warnings = leave_out(scores, warnings)
     all_outcomes = known.follow or request.kept
@@ -76,6 +86,8 @@ def finish(total: Accumulator, rows: int | None, first: Outline | None = None) -
     if sizes:
         by = scoring.layout.by
         support |= {"groups": sizes, "by": [] if by is None else list(by.columns)}
+    given = problem.conditional is not None or bool(scoring.layout.laws)
+    support |= assumed_censoring(problem, census.events, census.subjects, given)
     models = tuple(scoring.layout.predictions)
     confidence, seed = request.asked.confidence, request.asked.seed
     return Evaluation(

@@ -16,7 +16,6 @@ from ..evaluation.entry_remarks import entry_support
 from ..evaluation.finish import Asked
 from ..evaluation.fold import FoldPlan
 from ..evaluation.interval_call import interval_problem, interval_support
-from ..evaluation.warnings import closed
 from ..metrics.calibration.mean_curve_sums import FollowUp
 from ..metrics.clock import checked_at_risk
 from ..metrics.conventions import convention_of
@@ -26,7 +25,7 @@ from ..metrics.registry import Metric, default_metrics
 from ..reference.g_source import WholeG, g_source
 from ..reference.kaplan_meier import KaplanMeier
 from .labels import GroupKey
-from .layout import CURVES, Layout
+from .layout import Layout
 from .outline import Outline
 
 #: What a metric reads that depends on the whole test set.
@@ -270,9 +269,9 @@ def scoring_of(
         problem = Problem.open(reference.given, reference, **settings)
         threshold = float("inf") if request.own_g else end_of_g(problem.weights, min_g)
         problem = replace(problem, g_unknown=request.own_g)
-        return Scoring(request, layout, _plan(request, layout, problem), problem, threshold)
+        return Scoring(request, layout, _plan(request), problem, threshold)
     whole = request.problem(outline, reference)
-    asked = _plan(request, layout, whole)
+    asked = _plan(request)
     problem, plan = _settled(request, asked, outline, whole)
     remarks: list[Any] = []
     if request.counted:
@@ -295,15 +294,12 @@ def scoring_of(
     )
 
 
-def _plan(request: Request, layout: Layout, problem: Problem) -> FoldPlan:
+def _plan(request: Request) -> FoldPlan:
     """Return what is computed, as far as the caller says it."""
-    curves = any(isinstance(spec, CURVES) for spec in layout.predictions.values())
-    usual = next((metric for metric in request.metrics if metric.usual_error), None)
     return FoldPlan(
         request.metrics,
         spread=request.asked.confidence is not None,
         baseline="beside" if request.baseline else "none",
-        tails=usual if curves and not closed(problem) else None,
         seed=request.asked.seed,
         n_boot=request.asked.n_boot if request.bootstrap else 0,
         by_g=request.own_g,

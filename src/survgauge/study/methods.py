@@ -8,7 +8,7 @@ from typing import Any
 from .._tools.provenance import provenance
 from ..data.event_words import EventWords, cause_label, training_events
 from ..evaluation import Evaluation
-from ..evaluation.sentences import in_brackets, listed
+from ..evaluation.phrases import in_brackets, listed
 from ..evaluation.when import rounded, why_then
 from ..metrics.registry import REGISTRY, Metric
 from .prose import Prose

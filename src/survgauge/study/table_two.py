@@ -12,6 +12,7 @@ from ..data.event_words import EventWords, counted_events
 from ..errors import one_of
 from ..evaluation import Evaluation
 from ..evaluation.when import Column, column_of, rounded, title_of
+from ..evaluation.withheld import range_text, withheld_notes
 from ..metrics.registry import REGISTRY
 from .printed import PrintedTable
 
@@ -127,7 +128,7 @@ def _block(
         if found is not None:
             limits = _limits(found["low_simultaneous"], found["high_simultaneous"], finer)
             cells += [f"{_shown(found['difference'], finer)}{limits}"]
-            cells += [p_text(found["p_simultaneous"])]
+            cells += [_NONE if found["withheld"] else p_text(found["p_simultaneous"])]
         elif own and model == own[0]["model_b"]:
             cells.append("reference")
         yield tuple([*cells, *[_NONE] * size][:size])
@@ -189,6 +190,8 @@ def _limits(low: float, high: float, digits: int | None) -> str:
 
 def _estimate(row: Row | None, digits: int | None) -> str:
     limits = "" if row is None else _limits(row["low"], row["high"], digits)
+    if row is not None and not limits:
+        limits = f" {range_text(row, 3)}".rstrip()
     return f"{_value(row, digits)}{limits}"
 
 
@@ -225,5 +228,8 @@ def _notes(ev: Evaluation, reference: str | None, rows: list[tuple[str, ...]]) -
         if ev.confidence is not None and len(ev.models) > 2:
             told += "; intervals and p-values are adjusted for the number of models (Bonferroni)"
         yield f"{told}."
+    yield from withheld_notes(row for row in ev.rows() if row.get("group") is None)
+    if support.get("assumes"):
+        yield support["assumes"]
     if any("n/a" in cell for row in rows for cell in row):
         yield "n/a: the metric has no value for the predictions of this model."

@@ -238,8 +238,9 @@ def test_metrics_can_be_chosen(ev):
 def test_differences_are_the_comparisons(ev):
     d = displays.DifferencesDisplay.from_evaluation(ev)
     assert d.metric == "mae_po"
-    pairs = [r for r in ev.comparisons() if r["metric"] == "mae_po"]
-    assert [{k: r[k] for k in pairs[0]} for r in d.values] == pairs
+    d = displays.DifferencesDisplay.from_evaluation(ev, metric="ibs")
+    pairs = [r for r in ev.comparisons() if r["metric"] == "ibs"]
+    np.testing.assert_equal([{k: r[k] for k in pairs[0]} for r in d.values], pairs)
     for row in d.values:
         lower = row["model_a"] if row["difference"] < 0 else row["model_b"]
         assert row["better"] == lower
@@ -250,9 +251,9 @@ def test_differences_are_the_comparisons(ev):
 
 
 def test_differences_from_one_model_turn_round(ev):
-    whole = displays.DifferencesDisplay.from_evaluation(ev).values
-    part = displays.DifferencesDisplay.from_evaluation(ev, against="good").values
-    assert [row["model_b"] for row in part] == ["good", "good"]
+    whole = displays.DifferencesDisplay.from_evaluation(ev, metric="ibs").values
+    part = displays.DifferencesDisplay.from_evaluation(ev, metric="ibs", against="good").values
+    assert {row["model_b"] for row in part} == {"good"}
     for row in part:
         known = next(r for r in whole if {r["model_a"], r["model_b"]} == {"good", row["model_a"]})
         assert row["difference"] == -known["difference"]
@@ -604,7 +605,8 @@ def test_streamed_evaluations_say_so(ev):
     bare = replace(ev, predictions={}, all_outcomes=False)
     for kind in DISPLAYS:
         if kind in ("metrics", "differences", "groups"):
-            assert displays.display(bare, kind).rows() == displays.display(ev, kind).rows()
+            both = (displays.display(some, kind).rows() for some in (bare, ev))
+            np.testing.assert_equal(*both)
             continue
         door = "from_outcomes" if kind in OF_OUTCOMES else "from_predictions"
         with pytest.raises(sg.InputError, match=rf"holds none .*{door}\(\)"):

@@ -39,10 +39,13 @@ def test_every_default_metric_has_a_value_and_an_interval(result):
         assert np.isfinite(row["value"]), name
         if REGISTRY[name].inference == "test":
             assert np.isnan(row["low"])
+        elif REGISTRY[name].method is not None and name != "mae_within":
+            assert np.isnan(row["low"])  # 10 % of the training set are event-free at its end
+            assert "event-free" in row["withheld"]
         else:
             assert row["low"] < row["value"] < row["high"], name
     assert {"value", "low", "high", "stderr", "direction"} <= set(table.columns)
-    assert len(table.columns) <= 12
+    assert len(table.columns) <= 15
     rules = result.conventions
     assert rules.columns.tolist() == ["model", "metric", "time", "rule", "value"]
     assert rules.query("model == 'good' and metric == 'mae_po' and rule == 'method'")[
@@ -55,12 +58,16 @@ def test_every_default_metric_has_a_value_and_an_interval(result):
 
 def test_the_better_model_is_better_and_the_comparison_says_so(result):
     frame = result.compare().set_index(["metric", "model_a", "model_b"])
-    for name in ("mae_po", "ibs", "crps"):
+    for name in ("mae_within", "ibs", "crps"):
         row = frame.loc[(name, "good", "flat")]
         assert row["difference"] < 0
         assert row["low"] < row["difference"] < row["high"]
-        assert row["p_value"] <= row["p_holm"] <= 1
-    assert frame.loc[("harrell", "good", "flat")]["p_value"] < 0.001
+        assert row["p_unadjusted"] <= row["p_adjusted"] <= 1
+    assert frame.loc[("harrell", "good", "flat")]["p_adjusted"] < 0.001
+    names = [name for name in frame.columns if name.startswith("p_") or name in ("low", "high")]
+    assert names == ["low", "high", "p_adjusted", "p_unadjusted"]
+    for row in result.comparisons():
+        assert row["p_value"] <= row["p_holm"] <= 1 or row["withheld"] or np.isnan(row["p_value"])
     assert frame.loc[("harrell", "good", "times")]["difference"] == pytest.approx(0, abs=1e-12)
 
 
@@ -104,13 +111,13 @@ def test_support_and_dictionary(result):
 
 def test_same_seed_same_intervals_and_none_without_confidence():
     y, good, _, _ = data(80)
-    names = ["ici", "km_calibration", "mae_po"]
+    names = ["ici", "km_calibration", "mae_within"]
     a, b, c = (
         sg.evaluate({"m": good}, y, metrics=names, random_state=seed, n_boot=20).rows()
         for seed in (1, 1, 2)
     )
     assert [r["low"] for r in a] == [r["low"] for r in b] == [r["low"] for r in c]
-    redrawn = {"y_train": y, "metrics": ["mae_po"], "reference": "redrawn", "n_boot": 20}
+    redrawn = {"y_train": y, "metrics": ["mae_within"], "reference": "redrawn", "n_boot": 20}
     a1, b1, c1 = (
         sg.evaluate({"m": good}, y, random_state=seed, **redrawn).rows()[0]["low"]
         for seed in (1, 1, 2)
@@ -182,8 +189,8 @@ def test_a_comparison_that_hangs_on_the_tail_is_flagged():
     high = sg.SurvivalCurves(grid[:8], np.tile(np.exp(-grid[:8] / 60), (n, 1)))
     ev = sg.evaluate({"whole": whole, "high": high}, y, metrics=["mae_po"])
     assert {"tail-decides", "tail-times"} <= codes(ev)
-    assert "(see the warning tail-decides)" in ev.verdict
-    assert " best" not in ev.verdict
+    assert "No interval or test is given and no model is called best" in ev.verdict
+    assert ev.verdict.count(" best") == 1
     with_horizon = sg.evaluate({"whole": whole, "high": high}, y, metrics=["mae_po"], tau=7.0)
     assert "tail-decides" not in codes(with_horizon)
 

@@ -379,7 +379,7 @@ def test_only_a_clear_winner_is_marked() -> None:
     rng = np.random.default_rng(1)
     y, x = outcomes(400, seed=3)
     near = 300 * np.exp(-x)
-    metrics = ["mae_uncensored", "harrell"]
+    metrics = ["mae_within", "harrell"]
     tied = sg.evaluate({"a": near, "b": near + rng.normal(size=400)}, y, metrics=metrics)
     assert _cells(Outline(evaluation_html(tied)), "best") == 0
     bad = rng.permutation(near) + 400
@@ -403,7 +403,7 @@ def test_sentences_about_two_groups_say_no_more_than_the_data():
     rng = np.random.default_rng(0)
     y = sg.Outcomes(rng.exponential(9, 80), rng.random(80) < 0.7)
     models = {"a": np.full(80, 6.0), "b": np.full(80, 6.1)}
-    record = sg.evaluate(models, y, by=np.repeat(["f", "m"], 40), metrics=["mae_po"]).to_dict()
+    record = sg.evaluate(models, y, by=np.repeat(["f", "m"], 40), metrics=["mae_within"]).to_dict()
     told = " ".join([*chain(*summary(record)), *group_words(record)]).replace("\u00a0", " ")
     assert "between groups (p = " in told
     assert ", adjusted for 2 models)" in told

@@ -15,6 +15,7 @@ from ...errors import InputError, UndefinedMetricError, numbered
 from ...reference.dependent_g import LateByDifference
 from ...reference.doubly_robust import DoublyRobust
 from ...reference.estimated_g import EstimatedG, Pulls
+from ...reference.follow_up import thinned_out
 from ...reference.losses import Loss
 from ...reference.surrogates import METHODS, Setting, Surrogates
 from ..checks import given_entry_of
@@ -192,6 +193,7 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
             "reference_subjects": reference.subjects,
             "last_reference_time": reference.last_time,
             "reference_survival_at_end": reference.last_survival,
+            **thinned_out(reference.whole),
         },
     )
     if from_tail is None:
