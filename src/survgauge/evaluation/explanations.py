@@ -134,8 +134,8 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "tail-decides": Explanation(
         "problem",
-        "two models compare differently if no curve is extended past its last time, so the "
-        "assumed tails decide, not the data",
+        "two models compare differently if curves and the reference set go on otherwise past "
+        "their last time, so the assumed tails decide, not the data; such errors have no interval",
         "give `tau`",
     ),
     "past-curve": Explanation(

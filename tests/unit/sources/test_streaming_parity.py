@@ -46,7 +46,7 @@ def test_whether_tails_decide(models, confidence, tau):
         cut(columns, [40, 90]), predictions={m: specs[m] for m in models}, **options
     )
     assert differences(whole.to_dict(), found.to_dict()) == []
-    said = [w.message for w in found.warnings if w.code == "tail-decides"]
+    said = [w.message for w in found.cases if w.code == "tail-decides"]
     decided = tau != 5.0 and "b" in models and confidence is not None
     assert any("Kaplan-Meier for everybody" in text for text in said) == decided
 
