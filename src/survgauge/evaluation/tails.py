@@ -30,7 +30,7 @@ from .warnings import TAIL_SHARE, EvaluationWarning
 ASSUMPTIONS = ("hold", "linear", "exponential")
 #: Share of the reference set that may be event-free at the end of its follow-up, and share that may
 #: be lost before anybody but a handful is left. With 2 % and 5 % at the end intervals covered 4 to
-#: 78 % and 0 to 26 % (800 subjects), with 6 % and more lost 0 to 80 %; see docs/inference.md.
+#: 78 % and 0 to 26 % (800 subjects), with 6 % and more lost 0 to 80 %; see docs/conventions.md.
 UNSEEN, LOST = 0.01, 0.05
 
 
