@@ -188,8 +188,6 @@ def audit(
         pair=_pair(problem, parsed, scorer.questions),
         draws=numbers,
         seed=seed,
-        supported=_horizon(problem) if tau is None else None,
-        tau=problem.tau,
         max_bias=limit,
         subjects=y.count,
         events=y.event_count,

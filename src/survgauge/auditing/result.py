@@ -26,8 +26,6 @@ class Audit:
         and without a horizon.
     draws : list of int
         Number of draws of each scenario.
-    supported : float or None
-        The horizon that the data support, where no `tau` was given.
     max_bias : float
         Bias, as a share of the truth, from which on a metric is said to be off.
     left_out : dict
@@ -40,8 +38,6 @@ class Audit:
     risks: list[Risk]
     draws: list[int]
     seed: int
-    supported: float | None
-    tau: float | None
     max_bias: float
     subjects: int
     events: int

@@ -429,15 +429,15 @@ def test_curves_that_never_fall_are_audited_within_a_horizon():
     scale, y = made(40, exponential(6.0))
     never_falls = sg.SurvivalCurves([1.0, 30.0], np.ones((40, 2)))
     a = sg.audit({"good": weibull(scale), "never": never_falls}, y, draws=6)
-    assert {r["horizon"] for r in a.rows()} == {a.supported}
+    assert {r["horizon"] for r in a.rows()} == {a.horizon}
     assert "Not audited: mean absolute error without a horizon" in str(a)
-    assert a.horizon == a.supported
+    assert a.recommended == "mae_within"
 
 
 def test_an_error_within_a_horizon_is_asked_within_one_only():
     a = tiny(metrics=["mae_within", "mae_dr"])
     within = [row for row in a.rows() if row["metric"] == "mae_within"]
-    assert {row["horizon"] for row in within} == {a.supported}
+    assert {row["horizon"] for row in within} == {a.horizon}
     assert {row["horizon"] for row in a.rows() if row["metric"] == "mae_dr"} == {None}
     alone = tiny(metrics=["mae_dr"])
     robust = [row for row in alone.rows() if row["horizon"]]

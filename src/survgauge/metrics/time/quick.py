@@ -91,13 +91,6 @@ class QuickErrors:
         return replace(self.setting, y=many, mass=mass, cause=cause)
 
 
-def mean_errors(
-    setting: Setting, method: Method, rule: Loss, times: Floats, normalize: str = "n"
-) -> Floats:
-    """Mean error of each model under one method, (models,); see `QuickErrors`."""
-    return QuickErrors(setting, times.shape[0], normalize).means(method, rule, times)
-
-
 def _is_plain(surrogates: Surrogates) -> bool:
     """Whether the loss of each subject is that of its surrogate time, and nothing else."""
     usual = ("time", "weight", "defined", "notes", "looked_up")

@@ -11,7 +11,7 @@ from naive_robust import LOSS, floored
 
 import survgauge as sg
 from survgauge.metrics.time import time_errors as kernel
-from survgauge.metrics.time.quick import mean_errors
+from survgauge.metrics.time.quick import QuickErrors
 from survgauge.reference.losses import LOSSES
 from survgauge.reference.surrogates import METHODS, make_setting
 
@@ -432,7 +432,7 @@ def test_chunks_and_several_models_give_the_same(monkeypatch):
             setting = make_setting(y, **{**options, "y_train": sg.Reference(train, causes=True)})
             two = np.minimum(np.stack([p, p + 1]), 8.0)
             rule = LOSSES["absolute"]
-            found = mean_errors(setting, METHODS[method], rule, two)
+            found = QuickErrors(setting, 2).means(METHODS[method], rule, two)
             assert found[0] == pytest.approx(whole.value, rel=1e-12)
 
 
