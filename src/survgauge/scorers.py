@@ -13,7 +13,14 @@ import numpy as np
 from ._tools.arrays import Ints, positive, vector, whole_number
 from ._tools.random import check_seed, stream
 from .data.causes import cause_code
-from .data.estimators import KINDS, outcomes_for, predict, predict_cause, unwrapped
+from .data.estimators import (
+    KINDS,
+    outcomes_for,
+    predict,
+    predict_cause,
+    refuse_kind,
+    unwrapped,
+)
 from .data.intervals import IntervalOutcomes
 from .data.outcomes import Outcomes
 from .data.predictions import Prediction
@@ -113,9 +120,8 @@ class _Scoring:
             prediction = predict_cause(estimator, X, *about, self.predicts)
         for metric in self.metrics:
             if not prediction.has(metric.needs):
-                raise InputError(
-                    f"{metric.name} needs {metric.needs}, but {model} gives {prediction.kind} only"
-                )
+                final = unwrapped(estimator)[-1]
+                refuse_kind(metric.name, metric.needs, prediction.kind, final)
         looking = [m for m in self.metrics if m.weights_by_g or m.reads_g or uses_reference([m])]
         if reference is None and looking:
             message = (

@@ -111,7 +111,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         shown: Any = Visible(sys.stdout)  # names come from files
         with redirect_stdout(shown):
-            args = _parser().parse_args(arguments)
+            # Without a command there is nothing to do but to say which there are.
+            args = _parser().parse_args(arguments or ["--help"])
             args.call = shlex.join(["survgauge", *arguments])
             status = int(args.run(args))
             sys.stdout.flush()

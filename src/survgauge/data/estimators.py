@@ -6,7 +6,7 @@ A risk that is taken for a time turns every ranking round, and a search then pic
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -121,6 +121,14 @@ def has_survival_function(estimator: Any) -> bool:
     """
     in_vain = getattr(estimator, "fit_baseline_model", True) is False or _regresses_times(estimator)
     return hasattr(estimator, "predict_survival_function") and not in_vain
+
+
+def refuse_kind(metric: str, needs: str, kind: str, estimator: Any) -> NoReturn:
+    """Refuse a metric that needs more than an estimator predicts, and say what may give it."""
+    told = f"{metric} needs {needs}, but {type(estimator).__name__} gives {kind} only"
+    if getattr(estimator, "fit_baseline_model", True) is False:
+        told += "; make it with fit_baseline_model=True, so that it predicts curves"
+    raise InputError(told)
 
 
 def _regresses_times(estimator: Any) -> bool:

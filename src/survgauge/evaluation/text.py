@@ -66,7 +66,7 @@ def compact_text(result: Evaluation) -> str:
         _few_values({**data, "metrics": overall}, shown) if shown else "",
         _by_group(data, headline(data)) if len(overall) < len(data["metrics"]) else "",
         _broken(_warnings(first, result, len(warnings), shown), WIDEST),
-        _rest(result, len(metrics) * (len(shown) < len(metrics)), len(first)),
+        _broken(_rest(result, len(metrics) * (len(shown) < len(metrics)), len(first)), WIDEST),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -78,9 +78,7 @@ def _rest(result: Evaluation, metrics: int, told: int) -> str:
     found += f", {s['clusters']} clusters" if "clusters" in s else ""
     why = why_then(s)
     if why and any(score.time is not None for score in result.scores):
-        found += (
-            f"\nTime of interest: {rounded(s['time'], result.unit)} ({why}); time= sets another"
-        )
+        found += f"\nTime of interest: {rounded(s['time'], result.unit)} ({why})"
     parts = [f"All {metrics} metrics: .table"] if metrics else []
     if len(result.warnings) > told:
         parts.append(f"{counted(result.warnings)}: .warnings")

@@ -59,7 +59,7 @@ def evaluation_page(
     about = f"{support['subjects']:,} test subjects, {counted_events(support, ',')}"
     return page(
         title=title,
-        subtitle=f"{about}; reference: {reference_text(data)}{_made(data)}",
+        subtitle=join(tag("span", f"{about}; reference: {reference_text(data)}"), _made(data)),
         sections=_with(sections, _sections(data, figures, tau)),
         picker=_picker(data),
         data={
@@ -75,9 +75,12 @@ def evaluation_page(
     )
 
 
-def _made(data: dict[str, Any]) -> str:
+def _made(data: dict[str, Any]) -> Markup | None:
     made = data.get("provenance")
-    return f". {made['date'][:10]}, survgauge {made['version']}" if made else ""
+    if not made:
+        return None
+    date = tag("time", made["date"][:10])  # the style keeps it on one line
+    return tag("span", ". ", date, f", survgauge {made['version']}")
 
 
 def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list[Section]:
