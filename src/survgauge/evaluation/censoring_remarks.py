@@ -36,8 +36,8 @@ def assumed_censoring(
         return {}
     how = "; give features (X_test=, X_train=) to check it" * checkable
     return {
-        "assumes": "Censoring is assumed not to depend on what the models know of the subjects "
-        f"(covariates), which was not checked{how}."
+        "assumes": "Censoring is assumed not to depend on what the models know (covariates), which "
+        f"was not checked{how}."
     }
 
 
