@@ -8,6 +8,7 @@ from typing import Any
 from .._tools.text_tables import number
 from ..data.event_words import EventWords, cause_label, counted_events
 from ..evaluation.joined import counted, warnings_of
+from ..evaluation.sentences import in_brackets
 from ..evaluation.verdict import headline
 from ..evaluation.when import why_then
 from ..metrics.registry import REGISTRY
@@ -234,7 +235,7 @@ def _facts(data: dict[str, Any], tau: float | None) -> Markup:
         facts.append(("Horizon tau", time_text(data, tau), None))
     facts += [
         ("Supported until", time_text(data, support["horizon"]), None),
-        ("Time of interest", times_of_interest(data), why_then(support) or None),
+        ("Time of interest", times_of_interest(data) + in_brackets(why_then(support)), None),
         ("What to trust", tag("a", counted(warnings_of(data)), href="#trust"), None),
     ]
     return cards(facts, "facts")

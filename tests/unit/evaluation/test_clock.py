@@ -305,7 +305,7 @@ def test_half_of_the_reference_set_is_observed_longer_than_the_usual_time():
     told = f"{ev.problem.time:.4g} (half of the training subjects were observed for longer)"
     assert f"Time of interest: {told}" in str(ev)
     assert f"time of interest: {ev.problem.time:.6g} (half of the training" in ev.to_text()
-    assert "half of the training subjects were observed for longer" in evaluation_html(ev)
+    assert " (half of the training subjects were observed for longer)" in evaluation_html(ev)
     own = sg.evaluate({"m": CURVES}, Y, metrics=["brier"])
     assert own.problem.time == min(np.median(Y[0]), own.problem.horizon)
     assert "(half of the test subjects were observed for longer)" in str(own)
