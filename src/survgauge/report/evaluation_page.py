@@ -8,7 +8,7 @@ from typing import Any
 from .._tools.text_tables import number
 from ..data.event_words import EventWords, cause_label, counted_events
 from ..evaluation.joined import counted, warnings_of
-from ..evaluation.sentences import in_brackets
+from ..evaluation.phrases import in_brackets
 from ..evaluation.verdict import headline
 from ..evaluation.when import why_then
 from ..metrics.registry import REGISTRY
