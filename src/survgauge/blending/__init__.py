@@ -1,4 +1,4 @@
-"""Laws of event and censoring times given features, estimated as a blend of several learners."""
+"""Distributions of event and censoring times given covariates: a blend of several learners."""
 
 from __future__ import annotations
 

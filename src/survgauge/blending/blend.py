@@ -1,4 +1,4 @@
-"""A mixture of members: fitted out of fold for its weights, then on all rows for its curves."""
+"""A mixture of learners, each fitted without the subjects that it predicts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..models.errors import FitWarning
 from .grid import Grid
 from .members import UNFIT, Member, Predict
 
-#: Folds of the cross-validation that the weights come from.
-FOLDS = 3
-#: Spans of time in which the likelihood looks for events: fewer, so that a law with a step where
-#: another has none is not punished for it.
+#: Folds of the subjects; learners predict each one after being fitted on the others.
+FOLDS = 5
+#: Spans of time in which the likelihood looks for events: fewer, so that a distribution with a step
+#: where another has none is not punished for it.
 BINS = 20
 #: Weights are drawn to equal ones as if by this share of further subjects.
 PRIOR = 0.02
@@ -28,62 +28,84 @@ _CLOSE = 1e-7
 
 
 @dataclass(frozen=True)
+class Subjects:
+    """Whom learners are fitted on, and whom they predict."""
+
+    #: Covariates and outcomes of the N subjects who are fitted on.
+    X: Floats
+    y: Outcomes
+    #: Covariates of the n subjects for whom curves are wanted.
+    wanted: Floats
+    #: Row of each of them among those who are fitted on; -1: none; of shape (n,).
+    place: Ints
+    seed: int
+
+    @property
+    def folds(self) -> Ints:
+        """Fold of each subject who is fitted on.
+
+        Drawn without a look at the outcomes: otherwise a subject's own outcome would decide which
+        distribution it gets.
+        """
+        return stream(self.seed, "blending", "folds").permutation(len(self.y)) % FOLDS
+
+    def with_outcomes(self, y: Outcomes) -> Subjects:
+        """Return the same subjects with other outcomes."""
+        return Subjects(self.X, y, self.wanted, self.place, self.seed)
+
+
+@dataclass(frozen=True)
 class Blend:
-    """A fitted mixture of members."""
+    """A fitted mixture of learners."""
 
     #: Times of the curves.
     grid: Grid
-    #: Those that could be fitted.
-    members: tuple[Member, ...]
-    #: Survival probabilities of rows by each member.
-    predict: tuple[Predict, ...]
-    #: Of the members; their sum is 1; of shape (k,).
+    #: Names of the learners that could be fitted.
+    names: tuple[str, ...]
+    #: Their weights, with sum 1; of shape (k,).
     weights: Floats
-    #: Of each outcome under each member that was fitted without it; of shape (n, k).
+    #: Survival probabilities of the subjects for whom curves are wanted, by each of them, fitted
+    #: without the subject; of shape (n, m) each.
+    members: tuple[Floats, ...]
+    #: Likelihood of each outcome under each learner that was fitted without it; of shape (N, k).
     likelihood: Floats
-    #: How many times each subject counts; of shape (n,).
+    #: How many times each subject counts; of shape (N,).
     frequency: Floats
-    #: Members that could not be fitted, with the reason.
+    #: Learners that could not be fitted, with the reason.
     left_out: dict[str, str]
 
     @classmethod
-    def fit(cls, X: Floats, y: Outcomes, grid: Grid, members: list[Member], seed: int) -> Blend:
+    def fit(cls, subjects: Subjects, grid: Grid, members: list[Member]) -> Blend:
         """Fit all members, leaving out those that the data do not allow."""
-        fold = _folds(y, seed)
-        kept, predict, columns = [], [], []
+        names, curves, columns = [], [], []
         left_out: dict[str, str] = {}
         for member in members:
-            if member.features and not X.shape[1]:
+            if member.features and not subjects.X.shape[1]:
                 left_out[member.name] = "no feature varies"
                 continue
             try:
-                columns.append(_out_of_fold(member, X, y, grid, fold, seed))
-                predict.append(_fit(member, X, y, grid, seed))
-                kept.append(member)
+                predicted, likelihood = _cross_fitted(member, subjects, grid)
             except UNFIT as error:
                 left_out[member.name] = f"could not be fitted: {error}"
-                columns = columns[: len(kept)]
-        if not kept:
+                continue
+            names.append(member.name)
+            curves.append(predicted)
+            columns.append(likelihood)
+        if not names:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
             raise InputError(f"members must include one that the data allow, such as km; {reasons}")
         likelihood = np.stack(columns, axis=1)
-        weights = mixture_weights(likelihood, y.weight)
-        return cls(
-            grid, tuple(kept), tuple(predict), weights, likelihood, np.asarray(y.weight), left_out
-        )
+        frequency = np.asarray(subjects.y.weight)
+        weights = mixture_weights(likelihood, frequency)
+        return cls(grid, tuple(names), weights, tuple(curves), likelihood, frequency, left_out)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the members."""
-        return tuple(member.name for member in self.members)
-
-    def curves(self, X: Floats) -> tuple[Floats, list[Floats]]:
-        """Survival probabilities of rows by the blend, and by each member: (n, m) each."""
-        single = [predict(X) for predict in self.predict]
-        mixed = np.zeros((X.shape[0], self.grid.edges.size))
-        for weight, survival in zip(self.weights, single, strict=True):
+    def curves(self) -> Floats:
+        """Survival probabilities of the mixture at the edges of the grid: (n, m)."""
+        mixed = np.zeros(self.members[0].shape)
+        for weight, survival in zip(self.weights, self.members, strict=True):
             mixed += weight * survival
-        return mixed, single
+        return mixed
 
     def gain(self) -> tuple[float, float]:
         """Gain over Kaplan-Meier in mean log-likelihood out of fold, and its standard error."""
@@ -96,26 +118,28 @@ class Blend:
         return mean, float(np.sqrt(spread / self.frequency.sum()))
 
 
-def _folds(y: Outcomes, seed: int) -> Ints:
-    """Fold of each subject; events and censored subjects are dealt out by themselves."""
-    fold = np.empty(len(y), dtype=np.intp)
-    draw = stream(seed, "blending", "weights")
-    for rows in (np.flatnonzero(y.event), np.flatnonzero(~y.event)):
-        fold[rows] = draw.permutation(rows.size) % FOLDS
-    return fold
+def _cross_fitted(member: Member, subjects: Subjects, grid: Grid) -> tuple[Floats, Floats]:
+    """Curves of the subjects for whom they are wanted, and the likelihood of the outcomes.
 
-
-def _out_of_fold(
-    member: Member, X: Floats, y: Outcomes, grid: Grid, fold: Ints, seed: int
-) -> Floats:
-    """Likelihood of each outcome under the member as fitted on the other folds: (n,)."""
-    found = np.empty(len(y))
+    Subjects who are fitted on are predicted by a learner that was fitted on the other folds, all
+    others by one that was fitted on everybody.
+    """
+    X, y, seed, fold = subjects.X, subjects.y, subjects.seed, subjects.folds
+    inside = np.flatnonzero(subjects.place >= 0)
+    wanted = np.empty((subjects.place.size, grid.edges.size))
+    likelihood = np.empty(len(y))
     for k in range(FOLDS):
         rest, rows = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        if rows.size:
-            survival = _fit(member, X[rest], y[rest], grid, seed)(X[rows])
-            found[rows] = likelihoods(grid, survival, y[rows])
-    return found
+        if not rows.size:
+            continue
+        survival = _fit(member, X[rest], y[rest], grid, seed)(X[rows])
+        likelihood[rows] = likelihoods(grid, survival, y[rows])
+        here = inside[fold[subjects.place[inside]] == k]
+        wanted[here] = survival[rows.searchsorted(subjects.place[here])]
+    if inside.size < subjects.place.size:
+        outside = np.flatnonzero(subjects.place < 0)
+        wanted[outside] = _fit(member, X, y, grid, seed)(subjects.wanted[outside])
+    return wanted, likelihood
 
 
 def _fit(member: Member, X: Floats, y: Outcomes, grid: Grid, seed: int) -> Predict:
@@ -127,7 +151,7 @@ def _fit(member: Member, X: Floats, y: Outcomes, grid: Grid, seed: int) -> Predi
 
 
 def likelihoods(grid: Grid, survival: Floats, y: Outcomes) -> Floats:
-    """Likelihood of each subject's outcome under its own law: (n,).
+    """Likelihood of each subject's outcome under its own distribution: (n,).
 
     An event counts with the probability of its bin, a censoring with the probability of being
     event-free then.

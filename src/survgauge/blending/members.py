@@ -47,10 +47,10 @@ class Member:
         return all(map(installed, self.needs))
 
 
-#: l2 penalty on standardised coefficients: hardly felt with hundreds of events and few columns,
-#: and steady with few events or many columns.
-COX_PENALTY = 10.0
-FOREST = {"n_estimators": 100, "min_samples_leaf": 15, "memory": None}
+#: l2 penalty on standardised coefficients, per column and event, and the least: hardly felt with
+#: hundreds of events and few columns, and steady with few events or many columns.
+COX_PENALTY, LEAST_PENALTY = 20.0, 1.0
+FOREST = {"n_estimators": 50, "min_samples_leaf": 15, "memory": None}
 BOOSTING = {"n_estimators": 50, "learning_rate": 0.1, "max_depth": 3, "min_samples_leaf": 10}
 #: Quantiles between which trees cannot tell the values of a feature apart.
 _LEVELS = np.arange(1, 16) / 16
@@ -62,7 +62,8 @@ def _kaplan_meier(X: Floats, y: Outcomes, grid: Grid, seed: int) -> Predict:
 
 
 def _cox(X: Floats, y: Outcomes, grid: Grid, seed: int) -> Predict:
-    model = CoxModel.fit(X, y, COX_PENALTY)
+    columns_per_event = X.shape[1] / max(float(y.weight[y.event].sum()), 1.0)
+    model = CoxModel.fit(X, y, max(LEAST_PENALTY, COX_PENALTY * columns_per_event))
     return lambda rows: model.survival(rows, grid.edges)
 
 

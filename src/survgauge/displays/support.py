@@ -40,6 +40,7 @@ _FEW = 40
 _REASONS = {
     "thin-risk-set": "few are at risk later",
     "g-below-floor": "later almost all are censored",
+    "hidden-subjects": "later some are almost surely censored",
     "past-follow-up": "follow-up ends",
 }
 

@@ -37,6 +37,13 @@ EXPLANATIONS: dict[str, Explanation] = {
         "not being censored yet, falls below 0.05",
         "usually nothing; `min_g` changes the limit",
     ),
+    "hidden-subjects": Explanation(
+        "note",
+        "metrics with a horizon stop where more than a fifth of the subjects are expected to be "
+        "event-free with a probability below 0.1 of not being censored yet given their features: "
+        "what happens to them later rests on the learnt distribution alone",
+        "usually nothing; a later `tau` cannot be supported by these data",
+    ),
     "watch-ends": Explanation(
         "note",
         "metrics of interval-censored outcomes with a horizon stop where fewer than 10 test "

@@ -38,6 +38,7 @@ _Remark = Callable[..., None]
 _REASONS = {
     "thin-risk-set": "too few test subjects are at risk",
     "g-below-floor": "almost everybody is censored (G is below its limit)",
+    "hidden-subjects": "too many event-free subjects are almost surely censored given the features",
     "past-follow-up": "nobody is followed",
 }
 

@@ -13,8 +13,13 @@ from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.since import on_known
 from ..errors import InputError
+from ..reference.conditional import Conditional
 from ..reference.kaplan_meier import RiskTable
 from .ipcw import CensoringWeights, below_floor
+
+
+#: Share of the subjects that may be event-free and hardly ever observed at the horizon.
+HIDDEN = 0.2
 
 
 def times_of_interest(
@@ -87,6 +92,25 @@ def supported_until(
         ends["g-below-floor"] = floor
     reason = min(ends, key=lambda name: ends[name])
     return ends[reason], reason
+
+
+def observable_until(given: Conditional, floor: float) -> float:
+    """Last time at which nearly all subjects who are event-free could still be observed.
+
+    From then on more than `HIDDEN` of all subjects are expected to be event-free with a G(t|x)
+    below the `floor`, so that what is said about them rests on the distribution of T alone.
+    Infinite where censoring does not depend on the subject.
+    """
+    if given.censoring is None:
+        return float("inf")
+    times = given.censoring.times
+    hidden: Any = given.censoring.survival < floor
+    if given.law is not None:
+        hidden = hidden * given.law.at(times)
+    elif given.incidence is not None:
+        hidden = hidden * given.incidence.survival().at(np.minimum(times, given.incidence.times[-1]))
+    late = np.flatnonzero(hidden.mean(axis=0) > HIDDEN)
+    return float(times[late[0]]) if late.size else float("inf")
 
 
 def supported_since(y: Outcomes, min_at_risk: float) -> float | None:

@@ -25,7 +25,7 @@ from ..reference.g_source import WholeG, ask_g, g_source
 from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference, reference_curves
 from ..reference.surrogates import Setting, make_setting
-from .clock import supported_since, supported_until, times_of_interest
+from .clock import observable_until, supported_since, supported_until, times_of_interest
 from .conventions import Convention, convention_of
 from .details import Clusters
 from .grids import equal_steps, snapped
@@ -184,6 +184,10 @@ class Problem:
         """
         asked = self if self.dependence is None else replace(self, dependence=None)
         horizon, reason = supported_until(asked.weights, min_g, min_at_risk)
+        if self.conditional is not None:
+            until = observable_until(self.conditional, self.options.get("floor", 0.1))
+            if until < horizon:
+                horizon, reason = until, "hidden-subjects"
         since = supported_since(self.first, min_at_risk)
         found = self.again(horizon=horizon, horizon_reason=reason, since=since)
         if self.timed or not self.time > horizon > 0:
