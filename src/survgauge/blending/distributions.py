@@ -116,9 +116,7 @@ class CensoringTimes:
         weight = y.weight if y.weighted else None
         coded = Outcomes(2.0 * order + ~y.event, ~y.event, weight)
         members = [MEMBERS[name] for name in CENSORING_MEMBERS if MEMBERS[name].is_here]
-        return cls(
-            Blend.fit(subjects.with_outcomes(coded), Grid.of(coded, y.time), members), asked
-        )
+        return cls(Blend.fit(subjects.with_outcomes(coded), Grid.of(coded, y.time), members), asked)
 
     @property
     def modelled(self) -> bool:

@@ -36,11 +36,6 @@ def laws_given(
             "X_train and conditional cannot both be given: laws are fitted to the features, or "
             "they are given"
         )
-    if y_test.causes is not None:
-        raise InputError(
-            "X_train goes with one kind of event; with a cause leave it out, or pass "
-            "conditional=sg.Conditional(incidence=...) with incidence that was predicted elsewhere"
-        )
     for name, given in (("X_test", X_test), ("y_train", y_train)):
         if given is None:
             raise InputError(f"{name} must be given together with X_train, to fit laws to features")

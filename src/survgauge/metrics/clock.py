@@ -17,7 +17,6 @@ from ..reference.conditional import Conditional
 from ..reference.kaplan_meier import RiskTable
 from .ipcw import CensoringWeights, below_floor
 
-
 #: Share of the subjects that may be event-free and hardly ever observed at the horizon.
 HIDDEN = 0.2
 
@@ -108,7 +107,9 @@ def observable_until(given: Conditional, floor: float) -> float:
     if given.law is not None:
         hidden = hidden * given.law.at(times)
     elif given.incidence is not None:
-        hidden = hidden * given.incidence.survival().at(np.minimum(times, given.incidence.times[-1]))
+        hidden = hidden * given.incidence.survival().at(
+            np.minimum(times, given.incidence.times[-1])
+        )
     late = np.flatnonzero(hidden.mean(axis=0) > HIDDEN)
     return float(times[late[0]]) if late.size else float("inf")
 

@@ -26,7 +26,7 @@ from ..reference.kaplan_meier import KaplanMeier
 from ..reference.reference import Reference, reference_curves
 from ..reference.surrogates import Setting, make_setting
 from .clock import observable_until, supported_since, supported_until, times_of_interest
-from .conventions import Convention, convention_of
+from .conventions import CONVENTIONS, Convention, convention_of
 from .details import Clusters
 from .grids import equal_steps, snapped
 from .ipcw import CensoringWeights, check_convention, check_policy
@@ -288,6 +288,18 @@ class Problem:
     def until(self) -> float:
         """Where metrics that have a horizon stop: at tau, or where the support ends before it."""
         return self.horizon if self.tau is None else min(self.tau, self.horizon)
+
+    @property
+    def robust(self) -> bool:
+        """Whether the status at a time is read off distributions given covariates.
+
+        Not by the definitions of other packages, and not under delayed entry, where doubly robust
+        indicators are not known.
+        """
+        plain = self.convention == CONVENTIONS["survgauge"] and isinstance(
+            self.censoring, str | WholeG
+        )
+        return self.conditional is not None and plain and not self.by_entry
 
     @property
     def errors_stop(self) -> float | None:

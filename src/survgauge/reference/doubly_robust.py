@@ -99,10 +99,13 @@ class DoublyRobust:
         """
         return self._together(lambda block, rows: block.from_tail(rule, p[rows], known))
 
-    def event_free(self, t: Floats) -> Iterator[tuple[slice, Floats]]:
-        """Yield blocks of subjects with the indicators of being event-free at times t: (n, k)."""
+    def happened(self, t: Floats, own: Bools | None = None) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of subjects with the indicators of an event by times t: (n, k).
+
+        `own` says whose events are of the cause that is asked about; None: all.
+        """
         for rows in self._rows(t.size):
-            yield rows, self._block(rows).event_free_at(t)
+            yield rows, self._block(rows).happened_by(t, None if own is None else own[rows])
 
     def _together(self, ask: Callable[[Block, slice], Floats]) -> Floats:
         """Answers of the blocks one after the other."""
@@ -264,26 +267,30 @@ class Block:
             found += g(p) * part
         return found
 
-    def event_free_at(self, t: Floats) -> Floats:
-        """Return the doubly robust indicators of being event-free at times t: (n, k).
+    def happened_by(self, t: Floats, own: Bools | None = None) -> Floats:
+        """Return the doubly robust indicators of an event (of the cause) by times t: (n, k).
 
-        They are phi of the loss 1(T > t); the loss of any forecast of this status is linear in it.
+        They are phi of the loss 1(T <= t); the loss of any forecast of this status is linear in it.
         """
         y, law, walk = self.y, self.walk.law, self.walk
-        survival = law.table("1", t)
+        ahead = law.table("1", t)
         later = y.time[:, None] > t
-        own = law.above("1", y.time, self.places)
+        alive = law.alive(y.time, self.places)[:, None]
+        between = law.above("1", y.time, self.places)[:, None] - ahead
         with np.errstate(divide="ignore", invalid="ignore"):
-            rest = np.where(own > 0, self.weight / own, 0.0)[:, None] * survival
+            # Where nothing of the law is left, the event comes at once.
+            given = np.where(
+                alive > 0, between / alive, np.broadcast_to(law.share, y.time.shape)[:, None]
+            )
         seen = np.broadcast_to(look_up(walk.times, t, "right"), later.shape)
         if walk.by_cell:
             # In the cell around t the status is certain, so that only the cells before it count.
             seen = seen - (later & (t < law.last_atom))
         seen = np.minimum(seen, self.until[:, None])
-        found = np.where(
-            later, 1 + _read_all(walk.excess, seen), np.where(y.event[:, None], 0.0, rest)
-        )
-        return found - survival * _read_all(walk.sums(), seen)
+        mine = y.event if own is None else y.event & own
+        status = np.where(y.event[:, None], mine[:, None], given) * self.weight[:, None]
+        expected = _read_all(walk.sums("1"), seen) - ahead * _read_all(walk.sums(), seen)
+        return np.where(later, 0.0, status) - expected
 
 
 def _read_all(table: Floats, places: Ints) -> Floats:

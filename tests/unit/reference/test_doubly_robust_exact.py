@@ -300,7 +300,7 @@ def test_event_free_is_phi_of_the_status(kind):
     given = None if kind == "common" else sg.Conditional(law=laws, censoring=g)
     setting = make_setting(y, train, conditional=given, floor=0.2)
     t = np.array([0.0, 0.5, 1.0, 3.0, 4.4, 7.0, 9.5, 12.0, 13.9, 14.0, 16.0, 25.0])
-    found = np.concatenate([values for _, values in setting.robust.event_free(t)])
+    found = np.concatenate([1 - values for _, values in setting.robust.happened(t)])
     naive = [law_of(train)] * len(y) if laws is None else as_laws(laws)
     own = [jumps_of(y, 0.2)] * len(y)
     jumps = own if g is None else [floored(g.times, row, 0.2) for row in g.survival]

@@ -5,7 +5,7 @@ Calibration slope and intercept, the ICI and the smooth curve take what was obse
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...reference.pseudo_incidence import PseudoIncidence, PseudoIncidenceGivenE
 from ..checks import read_curves
 from ..one_cause import one_cause
 from ..problem import Problem
+from ..robust_status import status_convention
 from ..supported import supported_time
 from .inputs import (
     checked_time,
@@ -27,8 +28,9 @@ from .inputs import (
     survival_at,
     taking_part,
 )
+from .robust import RobustStatus
 
-Pseudo = PseudoIncidence | PseudoIncidenceGivenEntry
+Pseudo = PseudoIncidence | PseudoIncidenceGivenEntry | RobustStatus
 
 
 def pseudo_observations(y: Outcomes, competes: Bools | None, time: float) -> Pseudo:
@@ -39,13 +41,18 @@ def pseudo_observations(y: Outcomes, competes: Bools | None, time: float) -> Pse
     """
     kind = PseudoIncidence if y.entry is None else PseudoIncidenceGivenEntry
     pseudo: Pseudo = kind.of(y, competes, time)
-    if not 0 < pseudo.survival < 1:
-        who = "nobody" if pseudo.survival >= 1 else "everybody"
+    _refuse_certain(pseudo.survival, competes, time)
+    return pseudo
+
+
+def _refuse_certain(survival: float, competes: Bools | None, time: float) -> None:
+    """Refuse a time by which everybody or nobody has the event."""
+    if not 0 < survival < 1:
+        who = "nobody" if survival >= 1 else "everybody"
         which = "the event" if competes is None else "an event of the cause"
         raise UndefinedMetricError(
             f"{who} has {which} by time {time:g}, so no finite intercept is best"
         )
-    return pseudo
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,13 @@ class StatusAtTime:
     ) -> StatusAtTime:
         """Return the status that a question of `evaluate` is about, at its time or another."""
         at = supported_time(problem) if time is None else time
-        return cls.of(problem.y, prediction.curves, at, cause=problem.cause)
+        found = cls.of(problem.y, prediction.curves, at, cause=problem.cause)
+        if not problem.robust:
+            return found
+        pseudo = RobustStatus.asked(problem, at, found.rows)
+        _refuse_certain(pseudo.survival, problem.competes, at)
+        convention = found.convention | status_convention(problem, at)
+        return replace(found, pseudo=pseudo, convention=convention)
 
     @property
     def frequency(self) -> Floats | None:

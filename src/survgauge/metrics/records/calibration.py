@@ -14,6 +14,7 @@ from ..calibration.mean_curve_sums import MeanCurveSums
 from ..calibration.observed_expected import observed_expected
 from ..calibration.own_survival import OwnSurvival
 from ..calibration.own_times import read_curves_of
+from ..calibration.robust import robust_observed_expected, robust_one_calibration
 from ..calibration.smooth_calibration import ICIResult, smooth_hazards, smooth_status
 from ..calibration.status import StatusAtTime
 from ..calibration.weak_calibration import intercept_of, slope_of
@@ -31,6 +32,8 @@ def _d_calibration(problem: Problem, prediction: Prediction) -> Measured:
 
 def _one_calibration(problem: Problem, prediction: Prediction) -> Measured:
     time, cause = supported_time(problem), problem.cause
+    if problem.robust:
+        return robust_one_calibration(problem, prediction, time)
     result = one_calibration(problem.y, prediction.curves, time, cause=cause)
     return Details(result.p_value, result.convention, result.support)
 
@@ -79,6 +82,8 @@ def _slope_cox(problem: Problem, prediction: Prediction) -> Measured:
 
 def _observed_expected(problem: Problem, prediction: Prediction) -> Measured:
     time, cause = supported_time(problem), problem.cause
+    if problem.robust:
+        return robust_observed_expected(problem, prediction, time)
     return observed_expected(problem.y, prediction.curves, time, cause=cause)
 
 

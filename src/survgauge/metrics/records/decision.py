@@ -6,14 +6,18 @@ from typing import cast
 
 from ...data.predictions import Prediction
 from ..details import Details
+from ..probability.doubly_robust import treatment_terms
 from ..probability.treatment import treatment_score
 from ..problem import Problem
 from ..record import Metric
 from ..supported import supported_time
+from ..terms import Terms
 
 
-def _net_benefit(problem: Problem, prediction: Prediction) -> Details:
+def _net_benefit(problem: Problem, prediction: Prediction) -> Details | Terms:
     threshold = cast(float, problem.threshold)  # the record says that there is one
+    if problem.robust:
+        return treatment_terms(problem, prediction, supported_time(problem), threshold)
     return treatment_score(
         problem.y,
         prediction.curves,

@@ -11,7 +11,7 @@ from ..grids import equal_steps
 from ..probability.accuracy import accuracy_curve
 from ..probability.brier_skill import skill_at
 from ..probability.densities import crps_details, log_likelihood_details
-from ..probability.doubly_robust import brier_terms, integrated_terms
+from ..probability.doubly_robust import brier_terms, integrated_terms, skill_details
 from ..probability.multi_cause import integrated_states
 from ..probability.status_scores import brier_curve, integrated_scores
 from ..problem import Problem
@@ -20,7 +20,9 @@ from ..supported import supported_end, supported_time
 from ..terms import Terms
 
 
-def _brier(problem: Problem, prediction: Prediction) -> Details:
+def _brier(problem: Problem, prediction: Prediction) -> Details | Terms:
+    if problem.robust:
+        return brier_terms(problem, prediction, supported_time(problem))
     return brier_curve(
         problem.y,
         prediction.curves,
@@ -33,6 +35,9 @@ def _brier(problem: Problem, prediction: Prediction) -> Details:
 
 
 def _ipa(problem: Problem, prediction: Prediction) -> Details:
+    if problem.robust:
+        baseline = problem.with_g().baseline()
+        return skill_details(problem, prediction, baseline, supported_time(problem))
     return skill_at(
         problem.y,
         prediction.curves,
@@ -61,8 +66,10 @@ def _crps_dr(problem: Problem, prediction: Prediction) -> Terms:
 _INTEGRATED = {"ibs": "squared", "ibll": "log"}
 
 
-def _integrated(problem: Problem, prediction: Prediction, *, name: str) -> Details:
+def _integrated(problem: Problem, prediction: Prediction, *, name: str) -> Details | Terms:
     """Return one of the integrated scores; others that were asked for come from the same pass."""
+    if problem.robust and name == "ibs":
+        return integrated_terms(problem, prediction, supported_end(problem), mean=True)
 
     def both() -> dict[str, Details]:
         end = supported_end(problem)

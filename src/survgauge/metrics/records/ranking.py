@@ -13,6 +13,7 @@ from ..ranking.discrimination import (
     concordance_td_details,
 )
 from ..ranking.dynamic_auc import auc_curve
+from ..ranking.robust_auc import robust_auc
 from ..ranking.royston import royston_d
 from ..record import ANY, UNIT, Measured, Metric
 from ..supported import supported_end, supported_time
@@ -39,6 +40,8 @@ def _antolini(problem: Problem, prediction: Prediction) -> Measured:
 
 
 def _auc(problem: Problem, prediction: Prediction) -> Measured:
+    if problem.robust:
+        return robust_auc(problem, prediction, supported_time(problem))
     predicted = prediction.risk if prediction.curves is None else prediction.curves
     # Where nobody sees the standard error, what G adds to it takes memory for nothing.
     stderr = "auto" if problem.contributions else "fixed"

@@ -1,0 +1,74 @@
+"""Who had the event by a time, doubly robust: what takes its place where covariates are given.
+
+With distributions of event and censoring times given covariates, the indicator 1(T <= t) of every
+subject is replaced by its doubly robust value, which has the right mean given the covariates if
+either distribution is right (see `survgauge.reference.doubly_robust`). Scores that are linear in
+the status, and those of pairs of subjects, take these values instead of weights 1/G or
+Kaplan-Meier of everybody, so that censoring may depend on the covariates. The distributions were
+learnt without the subject, so that their errors enter as a product and the spread of the values
+gives the standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats
+from ..reference.surrogates import METHODS, Setting, make_setting
+from .problem import Problem
+from .support import Support
+
+
+def happened_by(problem: Problem, times: Floats) -> Iterator[tuple[slice, Floats]]:
+    """Yield blocks of subjects with the doubly robust indicators of an event by `times`: (n, k).
+
+    With several causes, of an event of the one that is asked about.
+    """
+    competes = problem.competes
+    own = None if competes is None else ~competes
+    yield from status_setting(problem, float(times.max())).robust.happened(times, own)
+
+
+def happened_at(problem: Problem, time: float) -> Floats:
+    """Return the doubly robust indicators of an event by one time: (n,)."""
+
+    def build() -> Floats:
+        return np.concatenate([part[:, 0] for _, part in happened_by(problem, np.array([time]))])
+
+    found: Floats = problem.cached(("happened", time), build)
+    return found
+
+
+def status_setting(problem: Problem, last: float) -> Setting:
+    """Return what the indicators look at: as the time errors, with no horizon before `last`."""
+    options = {k: v for k, v in problem.options.items() if k != "normalize"}
+    tau = last if problem.cause is not None else None
+    build = partial(
+        make_setting, problem.y, problem.reference, censoring=problem.censoring,
+        sample_weight=problem.sample_weight, conditional=problem.conditional, cause=problem.cause,
+        tau=tau, **options,
+    )  # fmt: skip
+    setting: Setting = problem.cached(("status", tau), build)
+    return setting
+
+
+def status_convention(problem: Problem, last: float) -> dict[str, Any]:
+    """Say where the distributions come from, for the convention of a number."""
+    return {
+        "observed": "doubly robust indicators given the features",
+        **status_setting(problem, last).law_convention(METHODS["dr"]),
+    }
+
+
+def status_support(problem: Problem, last: float) -> Support:
+    """Count what carries the numbers."""
+    weight = status_setting(problem, last).robust.weight[problem.y.event & (problem.mass > 0)]
+    return Support(
+        counts={"subjects": problem.y.count, "events": problem.y.event_count},
+        largest={"largest_weight": float(weight.max(initial=0.0))},
+        effective={"effective_events": (float(weight.sum()), float(np.square(weight).sum()))},
+    )
