@@ -20,11 +20,8 @@ FOLDS = 5
 #: Spans of time in which the likelihood looks for events: fewer, so that a distribution with a step
 #: where another has none is not punished for it.
 BINS = 20
-#: Weights are drawn to equal ones as if by this share of further subjects.
-PRIOR = 0.02
+#: Least probability of an outcome under a learner.
 _LEAST = 1e-5
-_STEPS = 500
-_CLOSE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -167,26 +164,20 @@ def likelihoods(grid: Grid, survival: Floats, y: Outcomes) -> Floats:
     return np.maximum(np.where(y.event, before - after, alive), _LEAST)
 
 
-def mixture_weights(likelihood: Floats, frequency: Floats, prior: float = PRIOR) -> Floats:
-    r"""Weights of the members of a mixture: (k,), not negative, with sum 1.
+def mixture_weights(likelihood: Floats, frequency: Floats) -> Floats:
+    r"""Weights of the members of a mixture: (k,), with sum 1.
 
-    They maximise :math:`\sum_i f_i \log \sum_k w_k L_{ik} + \frac{\alpha n}{K} \sum_k \log w_k`
-    by expectation and maximisation: each step gives a member the mean probability that a subject
-    belongs to it. The objective is concave and rises with every step.
+    Each is proportional to the likelihood :math:`\prod_i L_{ik}^{f_i}` of all outcomes under the
+    member. So members that predict about equally well share the weight, and one that is clearly
+    worse gets none: a mixture with it would be blunter than the best member alone, where censoring
+    leaves little to observe and the distribution decides.
 
     `likelihood` has a row per subject and a column per member; `frequency` says how many times a
-    subject counts. With `prior` alpha = 0 it is the maximum of the likelihood, with much of it
-    weights are equal.
+    subject counts.
+
+    >>> mixture_weights(np.array([[0.5, 0.25], [0.5, 0.5]]), np.array([1.0, 3.0])).round(3)
+    array([0.667, 0.333])
     """
-    members = likelihood.shape[1]
-    weights = np.full(members, 1.0 / members)
-    total = frequency.sum()
-    for _ in range(_STEPS):
-        shares = likelihood * weights
-        shares *= (frequency / shares.sum(axis=1))[:, None]
-        latest = (shares.sum(axis=0) / total + prior / members) / (1.0 + prior)
-        moved = float(np.abs(latest - weights).max())
-        weights = latest
-        if moved < _CLOSE:
-            break
+    total = frequency @ np.log(likelihood)
+    weights: Floats = np.exp(total - total.max())
     return weights / weights.sum()

@@ -43,8 +43,9 @@ def conditional(
     Each is a mixture of several learners: Kaplan-Meier, a Cox model with an l2 penalty, a random
     survival forest (extra ``sksurv``) and boosted trees (extra ``sklearn``). Subjects are divided
     into five folds, and each fold is predicted by learners that were fitted on the others, so that
-    no subject's outcome enters its own distribution. The weights of the mixture maximise the
-    likelihood of these predictions. The censoring time gets such a mixture (of Kaplan-Meier, Cox
+    no subject is predicted by learners that saw its outcome. Learners weigh in proportion to the
+    likelihood of all outcomes under these predictions: those that are clearly worse than the best
+    get no weight. The censoring time gets such a mixture (of Kaplan-Meier, Cox
     and boosted trees) only where it predicts clearly better than Kaplan-Meier.
 
     Parameters
