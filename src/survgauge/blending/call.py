@@ -125,15 +125,11 @@ def conditional(
         raise InputError(
             "X_test must have at least one row: distributions are wanted for these subjects"
         )
-    parts = [] if where == "test" else [(first, train)]
-    if where != "train":
-        parts.insert(0, (wanted, test))
-    subjects = _subjects(parts, wanted, where != "train", seed)
-    observed = subjects
-    if where == "both":
-        observed = _subjects(parts[:1], wanted, True, seed)
-    elif where == "train" and test is not None:
-        observed = _subjects([(wanted, test)], wanted, True, seed)
+    tested = {} if test is None else {"y_test": (wanted, test)}
+    trained = {} if train is None else {"y_train": (first, train)}
+    parts = {"test": tested, "train": trained, "both": tested | trained}[where]
+    subjects = _subjects(parts, wanted, seed)
+    observed = subjects if where == "test" or not tested else _subjects(tested, wanted, seed)
     events = EventTimes.learn(subjects, chosen)
     censored = CensoringTimes.learn(observed, censoring)
     how = _account(events, censored, missing) | {
@@ -142,7 +138,7 @@ def conditional(
         "random_state": seed,
         "fitted_on": where,
         "cross_fitted": where != "train",
-        "subjects": sum(y.count for _, y in parts if y is not None),
+        "subjects": sum(y.count for _, y in parts.values()),
         "tail": tail,
         "follow_up": events.last,
     }
@@ -195,25 +191,27 @@ def _length(X: Any, argument: str) -> int:
         ) from None
 
 
-def _subjects(parts: list[Any], wanted: Floats, inside: bool, seed: int) -> Subjects:
-    """Put together whom learners are fitted on; `inside`: the first of them are those wanted.
+def _subjects(parts: dict[str, tuple[Floats, Outcomes]], wanted: Floats, seed: int) -> Subjects:
+    """Put together whom learners are fitted on, by the argument that their outcomes came from.
 
     Subjects of weight 0 are not fitted on.
     """
-    X = np.concatenate([part for part, _ in parts])
-    y = parts[0][1] if len(parts) == 1 else Outcomes.joined([y for _, y in parts])
+    names = " and ".join(parts)
+    X = np.concatenate([X for X, _ in parts.values()])
+    every = [y for _, y in parts.values()]
+    y = every[0] if len(every) == 1 else Outcomes.joined(every)
     kept = np.flatnonzero(y.weight > 0)
     if kept.size < FOLDS:
         raise InputError(
-            f"at least {FOLDS} subjects are needed to fit distributions; got {kept.size}"
+            f"{names} must have at least {FOLDS} subjects to fit distributions; got {kept.size}"
         )
     if not y.event[kept].any():
-        raise InputError("at least one event is needed to fit distributions; got none")
+        raise InputError(f"{names} must have at least one event to fit distributions; got none")
     if kept.size > MOST_ROWS:
         draw = stream(seed, "blending", "rows")
         kept = np.sort(draw.choice(kept, MOST_ROWS, replace=False))
     place = np.full(wanted.shape[0], -1)
-    if inside:
+    if "y_test" in parts:  # they come first
         mine = kept[kept < wanted.shape[0]]
         place[mine] = np.arange(mine.size)
     return Subjects(X[kept], y[kept], wanted, place, seed)

@@ -7,7 +7,7 @@ import pytest
 
 import survgauge as sg
 from survgauge.blending.beyond import POINTS, REACH, continued, late_shape
-from survgauge.blending.blend import Blend, likelihoods, mixture_weights
+from survgauge.blending.blend import Blend, Subjects, likelihoods, mixture_weights
 from survgauge.blending.grid import Grid
 from survgauge.blending.members import MEMBERS
 from survgauge.data.outcomes import Outcomes
@@ -136,45 +136,41 @@ def test_likelihoods_agree_with_a_loop(n):
     assert likelihoods(grid, survival, y) == pytest.approx(by_hand, abs=1e-15)
 
 
-def test_weights_are_those_of_the_best_mixture():
+def test_members_weigh_by_the_likelihood_of_all_outcomes():
     rng = np.random.default_rng(0)
-    likelihood = rng.uniform(0.1, 1, (200, 2)) * [1.0, 1.3]
-    frequency = rng.integers(0, 3, 200).astype(float)
-    weights = mixture_weights(likelihood, frequency, prior=0.0)
-    tried = np.linspace(0, 1, 2001)
-    mixed = tried * likelihood[:, :1] + (1 - tried) * likelihood[:, 1:]
-    best = tried[np.argmax(frequency @ np.log(mixed))]
-    assert weights == pytest.approx([best, 1 - best], abs=1e-3)
+    likelihood = rng.uniform(0.5, 0.6, (40, 3))
+    frequency = rng.integers(0, 3, 40).astype(float)
+    product = np.prod(likelihood ** frequency[:, None], axis=0)
+    weights = mixture_weights(likelihood, frequency)
+    assert weights == pytest.approx(product / product.sum(), rel=1e-12)
     repeated = np.repeat(likelihood, frequency.astype(int), axis=0)
-    assert mixture_weights(repeated, np.ones(len(repeated)), prior=0.0) == pytest.approx(weights)
+    assert mixture_weights(repeated, np.ones(len(repeated))) == pytest.approx(weights)
 
 
-def test_a_prior_draws_to_equal_weights():
-    likelihood = np.tile([0.9, 0.1, 0.1], (50, 1))
-    ones = np.ones(50)
-    assert mixture_weights(likelihood, ones, prior=0.0)[0] == pytest.approx(1, abs=1e-4)
-    some, much = (mixture_weights(likelihood, ones, prior=p)[0] for p in (0.1, 100.0))
-    assert 1 > some > much
-    assert much == pytest.approx(1 / 3, abs=0.01)
+def blended(X, y, members, grid=None):
+    """Blend of subjects who are all wanted."""
+    subjects = Subjects(X, y, X, np.arange(len(y)), 0)
+    return Blend.fit(subjects, Grid.of(y) if grid is None else grid, members)
 
 
 def test_the_blend_is_not_worse_than_its_best_member_out_of_fold():
     X, y = drawn()
-    blend = Blend.fit(X, y, Grid.of(y), list(MEMBERS.values()), 0)
+    blend = blended(X, y, list(MEMBERS.values()))
     assert blend.weights.sum() == pytest.approx(1)
-    assert (blend.weights >= 0).all()
-    best = mixture_weights(blend.likelihood, blend.frequency, prior=0.0)
-    single = np.log(blend.likelihood).mean(axis=0)
-    assert np.log(blend.likelihood @ best).mean() >= single.max() - 1e-9
-    # Shrinking towards equal weights costs little.
-    assert np.log(blend.likelihood @ blend.weights).mean() >= single.max() - 0.01
+    single = np.log(blend.likelihood).sum(axis=0)
+    # A mixture with weights w has at least the likelihood of its best member, times its weight.
+    best = single.argmax()
+    mixed = np.log(blend.likelihood @ blend.weights).sum()
+    assert mixed >= single[best] + len(y) * np.log(blend.weights[best]) - 1e-9
+    assert blend.weights[best] == blend.weights.max() > 0.5
 
 
 def test_the_blend_is_the_weighted_mean_of_its_members():
-    X, y = drawn()
-    blend = Blend.fit(X, y, Grid.of(y), [MEMBERS[name] for name in BASE], 0)
-    mixed, single = blend.curves(X[:4])
-    assert mixed == pytest.approx(blend.weights[0] * single[0] + blend.weights[1] * single[1])
+    X, y = drawn(120)
+    blend = blended(X, y, [MEMBERS[name] for name in BASE])
+    single = blend.members
+    mixed = blend.weights[0] * single[0] + blend.weights[1] * single[1]
+    assert blend.curves == pytest.approx(mixed)
 
 
 def test_a_member_that_cannot_be_fitted_is_left_out():
@@ -278,34 +274,110 @@ def test_events_leave_the_risk_set_before_censorings_at_the_same_time():
 # -- cross-fitting ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tail", ["mixed", "linear", "exponential"])
-def test_a_subjects_outcome_does_not_enter_its_own_curve(tail):
+@pytest.mark.parametrize("name", list(MEMBERS))
+def test_a_subject_is_predicted_by_learners_that_did_not_see_its_outcome(name):
     X, y = drawn(60)
-    settings = {"fit_on": "test", "members": BASE, "censoring": "km", "tail": tail}
-    before = sg.conditional(X, y, X, y_test=y, **settings).law
-    second, last = np.sort(y.time)[-2:]
-    # Between the end of the others' follow-up and its own a tail is sampled at its own time.
-    points = np.concatenate((np.linspace(0, second, 300, endpoint=False), [2.0 * last, 5 * last]))
+    grid, member = Grid.of(y), [MEMBERS[name]]
+    before = blended(X, y, member, grid).members[0]
     changed = np.zeros(60, dtype=bool)
-    for i in (0, 17, 59, int(y.time.argmax())):
+    for i in (0, 17, 59):
         time, event = y.time.copy(), y.event.copy()
-        time[i], event[i] = 2 * last, not event[i]
-        after = sg.conditional(X, y, X, y_test=Outcomes(time, event), **settings).law
-        assert before[[i]].at(points) == pytest.approx(after[[i]].at(points), abs=1e-14)
-        changed |= (np.abs(before.at(points) - after.at(points)) > 1e-6).any(axis=1)
+        time[i], event[i] = np.median(y.time), not event[i]
+        after = blended(X, Outcomes(time, event), member, grid).members[0]
+        assert (before[i] == after[i]).all()
+        changed |= (np.abs(before - after) > 1e-6).any(axis=1)
     assert changed.sum() > 10  # the outcomes do enter the curves of others
 
 
-def test_the_larger_set_is_fitted_on_by_default():
-    X, y = drawn(90)
-    small = slice(0, 30)
-    where = {}
-    for name, test in (("larger", slice(0, 90)), ("smaller", slice(0, 20))):
-        cond = sg.conditional(X[small], y[small], X[test], y_test=y[test], members=["km"])
-        where[name] = cond.how["fitted_on"]
-    assert where == {"larger": "test", "smaller": "train"}
-    alone = sg.conditional(None, None, X, y_test=y, members=["km"])
-    assert alone.how["cross_fitted"]
+def test_subjects_beyond_the_largest_number_are_predicted_by_a_fit_to_the_others(monkeypatch):
+    X, y = drawn(80)
+    monkeypatch.setattr("survgauge.blending.call.MOST_ROWS", 50)
+    cond = sg.conditional(None, None, X, y_test=y, members=BASE)
+    assert len(cond) == 80
+    assert np.isfinite(cond.law.survival).all()
+
+
+@pytest.mark.parametrize(("events", "where"), [(100, "test"), (99, "both")])
+def test_the_test_subjects_are_fitted_on_where_they_have_enough_events(events, where):
+    X, y = drawn(200)
+    event = np.arange(120) < events
+    y_test = Outcomes(y.time[:120], event)
+    given = X[120:], y[120:], X[:120]
+    cond = sg.conditional(*given, y_test=y_test, members=["km"])
+    assert cond.how["fitted_on"] == where
+    assert cond.how["cross_fitted"]
+    assert cond.how["subjects"] == (120 if where == "test" else 200)
+    assert sg.conditional(*given, members=["km"]).how["fitted_on"] == "train"
+
+
+def test_censoring_is_learnt_from_the_test_subjects():
+    X, y = drawn(300)
+    early = Outcomes(np.minimum(y.time, 0.4), y.event & (y.time <= 0.4))
+    given = X[150:], y[150:], X[:150]
+    found = {
+        where: sg.conditional(
+            *given, y_test=early[:150], fit_on=where, members=BASE, censoring="model"
+        )
+        for where in ("train", "test", "both")
+    }
+    for cond in found.values():
+        assert cond.censoring.times[-1] == pytest.approx(0.4)
+    assert found["train"].law.at(1.0).mean() < 1
+
+
+def test_nonlinear_dependence_of_censoring_is_found():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(500, 3))
+    time = rng.exponential(1.0, 500)
+    end = rng.exponential(np.where(np.abs(X[:, 0]) > 0.8, 0.3, 3.0))
+    y = Outcomes(np.minimum(time, end), time <= end)
+    cond = sg.conditional(None, None, X, y_test=y, members=BASE)
+    assert cond.how["censoring_weights"]["boosting"] > 0.9
+    often = np.abs(X[:, 0]) > 0.8
+    assert cond.censoring.at(0.5)[often].mean() < cond.censoring.at(0.5)[~often].mean() - 0.3
+
+
+# -- several causes ----------------------------------------------------------------------------
+
+
+def with_causes(n=300, seed=0):
+    """Two causes; the first column decides about one of them, the second about the other."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    times = rng.exponential(np.exp(-X)) * [1.0, 1.5]
+    end = rng.exponential(2.0, n)
+    first = times.min(axis=1)
+    cause = np.where(first <= end, 1 + times.argmin(axis=1), 0)
+    return X, Outcomes(np.minimum(first, end), cause, causes=["a", "b"])
+
+
+def test_with_causes_the_incidence_of_every_cause_is_learnt():
+    X, y = with_causes(600)
+    cond = sg.conditional(None, None, X, y_test=y, members=BASE)
+    assert cond.law is None
+    assert cond.incidence.causes == ("a", "b")
+    for k, cause in enumerate(("a", "b")):
+        risk = cond.incidence.at(1.0, cause)
+        assert risk[X[:, k] > 0.5].mean() > risk[X[:, k] < -0.5].mean() + 0.2
+        observed = float(sg.AalenJohansen.fit(y).at(1.0, cause))
+        assert risk.mean() == pytest.approx(observed, abs=0.03)
+
+
+def test_without_features_the_incidence_is_aalen_johansen():
+    _, y = with_causes(80)
+    cond = sg.conditional(np.ones((80, 1)), y, np.ones((1, 1)))
+    observed = sg.AalenJohansen.fit(y)
+    times = np.quantile(y.time, [0.2, 0.5, 0.8])
+    for cause in ("a", "b"):
+        found = cond.incidence.at(times, cause)[0]
+        assert found == pytest.approx(observed.at(times, cause), abs=0.02)
+
+
+def test_delayed_entry_is_refused_by_name():
+    X, y = drawn(40)
+    late = Outcomes(y.time + 1.0, y.event, entry=np.full(40, 0.5))
+    with pytest.raises(sg.InputError, match="y_train has delayed entry"):
+        sg.conditional(X, late, X)
 
 
 # -- frames, base install, errors ------------------------------------------------------------
@@ -373,7 +445,7 @@ def test_the_base_install_has_kaplan_meier_and_cox(monkeypatch):
         ({"X_test": np.ones((0, 3))}, "X_test must have at least one row"),
         (
             {"X_train": np.ones((2, 3)), "y_train": ([1, 2], [1, 0])},
-            "y_train must have at least 3 subjects to fit a law; got 2",
+            "y_train must have at least 5 subjects to fit distributions; got 2",
         ),
         ({"X_test": np.full((2, 3), np.nan)}, "X_test must be finite.* frame"),
         ({"X_test": [["a", "b", "c"]]}, "X_test must hold numbers.* frame"),
@@ -382,7 +454,8 @@ def test_the_base_install_has_kaplan_meier_and_cox(monkeypatch):
         ({"y_train": (np.ones(30), np.zeros(30))}, "y_train must have at least one event"),
         ({"y_test": (np.ones(9), np.ones(9))}, "X_test must have one row per subject of y_test"),
         ({"fit_on": "test"}, "y_test must be given"),
-        ({"fit_on": "both"}, "fit_on must be one of"),
+        ({"fit_on": "both"}, "y_test must be given"),
+        ({"fit_on": "all"}, "fit_on must be one of"),
         ({"members": ["cx"]}, "members must be one of"),
         ({"members": []}, "members must name at least one"),
         ({"censoring": "cox"}, "censoring must be one of"),
