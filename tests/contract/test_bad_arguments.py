@@ -376,6 +376,7 @@ KNOWING = {
     "delayed_entry", "gray_test", "incidence_by_group", "semisynthetic",
     "subdistribution_weights", "scorer", "accuracy_in_time",
     "multi_cause_score", "integrated_multi_cause_score", "integrated_multi_cause_score_details",
+    "conditional",
 }  # fmt: skip
 
 

@@ -39,7 +39,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "hidden-subjects": Explanation(
         "note",
-        "metrics with a horizon stop where more than a fifth of the subjects are expected to be "
+        "metrics with a horizon stop where more than a tenth of the subjects are expected to be "
         "event-free with a probability below 0.1 of not being censored yet given their features: "
         "what happens to them later rests on the learnt distribution alone",
         "usually nothing; a later `tau` cannot be supported by these data",

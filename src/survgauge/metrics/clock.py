@@ -18,7 +18,7 @@ from ..reference.kaplan_meier import RiskTable
 from .ipcw import CensoringWeights, below_floor
 
 #: Share of the subjects that may be event-free and hardly ever observed at the horizon.
-HIDDEN = 0.2
+HIDDEN = 0.1
 
 
 def times_of_interest(

@@ -44,9 +44,10 @@ def happened_at(problem: Problem, time: float) -> Floats:
 
 
 def status_setting(problem: Problem, last: float) -> Setting:
-    """Return what the indicators look at: as the time errors, with no horizon before `last`."""
+    """Return what the indicators look at: as the time errors, with no horizon up to `last`."""
     options = {k: v for k, v in problem.options.items() if k != "normalize"}
-    tau = last if problem.cause is not None else None
+    # Times free of a cause need a horizon; just past the last time it changes nothing.
+    tau = None if problem.cause is None else float(np.nextafter(last, np.inf))
     build = partial(
         make_setting, problem.y, problem.reference, censoring=problem.censoring,
         sample_weight=problem.sample_weight, conditional=problem.conditional, cause=problem.cause,

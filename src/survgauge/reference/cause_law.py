@@ -120,7 +120,9 @@ class CauseLaw(ResidualLaw):
         if curves.interpolation != "step":
             times = (np.concatenate(([0.0], times[:-1])) + times) / 2
         free = 1.0 - curves.values.sum(axis=1, dtype=np.float64)
-        if times.size and curves.times[-1] < stop and (free[:, -1] > 1e-9).any():
+        # A horizon just past the end of the curves is met by them.
+        end = np.nextafter(curves.times[-1], np.inf) if times.size else np.inf
+        if end < stop and (free[:, -1] > 1e-9).any():
             raise UndefinedMetricError(
                 f"conditional: the incidence ends at {curves.times[-1]:g}, before the horizon tau "
                 f"({stop:g}); give incidence curves up to tau, or an earlier tau"

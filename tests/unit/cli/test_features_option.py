@@ -47,7 +47,9 @@ def value(files, capsys, *more):
 
 def expected(files, columns):
     train, test = files["rows"][:80], files["rows"][80:]
-    cond = sg.conditional(train[:, columns], tuple(train[:, :2].T), test[:, columns])
+    cond = sg.conditional(
+        train[:, columns], tuple(train[:, :2].T), test[:, columns], y_test=tuple(test[:, :2].T)
+    )
     return sg.mae(
         tuple(test[:, :2].T), np.exp(test[:, 2]), y_train=tuple(train[:, :2].T), method="dr",
         conditional=cond,

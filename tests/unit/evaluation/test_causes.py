@@ -183,8 +183,18 @@ def test_training_without_one_of_the_causes_says_how_to_name_them() -> None:
         sg.evaluate({"m": [1.0, 2.0, 3.0]}, y, y_train=train, cause=1)
 
 
-def test_features_with_a_cause_say_what_to_do_instead() -> None:
-    y = sg.Outcomes([1, 2, 3], [0, 1, 2])
-    x = np.ones((3, 1))
-    with pytest.raises(sg.InputError, match=r"X_train goes with one kind .*Conditional"):
-        sg.evaluate({"m": [1.0, 2.0, 3.0]}, y, y_train=y, X_train=x, X_test=x, cause=1)
+def test_features_go_with_a_cause() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 2))
+    times = rng.exponential(np.exp(-X))
+    end = rng.exponential(2.0, 240)
+    first = times.min(axis=1)
+    y = sg.Outcomes(np.minimum(first, end), np.where(first <= end, 1 + times.argmin(axis=1), 0))
+    given = {"y_train": y[:120], "X_train": X[:120], "X_test": X[120:], "cause": 1, "time": 0.5}
+    ev = sg.evaluate({"m": np.exp(-X[120:, 0])}, y[120:], metrics=["mae_within", "auc"], **given)
+    conditional = sg.conditional(X[:120], y[:120], X[120:], y_test=y[120:])
+    given = {"y_train": y[:120], "conditional": conditional, "cause": 1, "time": 0.5}
+    same = sg.evaluate({"m": np.exp(-X[120:, 0])}, y[120:], metrics=["mae_within", "auc"], **given)
+    for a, b in zip(ev.rows(), same.rows(), strict=True):
+        assert a["value"] == b["value"]
+        assert a["low"] < a["value"] < a["high"]
