@@ -149,7 +149,7 @@ def _few_values(data: dict[str, Any], metrics: list[str]) -> str:
     if max(map(len, table.split("\n"))) <= WIDEST:
         return table
     rows = model_rows(data, metrics, intervals)
-    return f"{_heading(data, intervals)}\n{rows}{_below(data, metrics)}"
+    return f"{_heading(data, intervals)}\n{rows}{_below(data, metrics, WIDEST)}"
 
 
 def _table(
@@ -187,13 +187,13 @@ def _table(
         header += data["models"]
         narrow = _narrow if identifiers else columns
         table = narrow(header, rows, len(header) - len(data["models"]), width)
-    return f"{_heading(data, intervals)}\n{table}{_below(data, metrics)}"
+    return f"{_heading(data, intervals)}\n{table}{_below(data, metrics, width or WIDEST)}"
 
 
-def _below(data: dict[str, Any], metrics: list[str]) -> str:
+def _below(data: dict[str, Any], metrics: list[str], width: int) -> str:
     """Say below a table which of its values have no interval and test, and why."""
     shown = [row for row in data["metrics"] if row["metric"] in metrics]
-    return "".join(f"\n{textwrap.fill(note, WIDEST)}" for note in withheld_notes(shown))
+    return "".join(f"\n{textwrap.fill(note, width)}" for note in withheld_notes(shown))
 
 
 def _heading(data: dict[str, Any], intervals: bool) -> str:
