@@ -168,7 +168,8 @@ def _run_law(task: Task, cell: LawCell) -> Outcome:
     fold = fold_of(cell, task.checksums)
     clock.lap("prepare")
     with time_limit(task.timeout):
-        fitted = cell.model.fit(fold.X_train, fold.y_train, fold.X_test, cell.model_seed)
+        given = fold.X_train, fold.y_train, fold.X_test, fold.questions.y
+        fitted = cell.model.fit(*given, cell.model_seed)
     clock.lap("fit")
     record = {**_heading(cell), "seconds": clock.laps}
     return Outcome("ok", record, pack_law(fitted, clock.laps["fit"]))

@@ -230,7 +230,7 @@ def test_what_is_packed_comes_back():
 
 def test_a_law_must_be_about_the_test_subjects():
     with pytest.raises(InputError, match="each of 3 test subjects"):
-        LawSpec("experiment_parts:no_law").fit([], [], [1, 2, 3], 0)
+        LawSpec("experiment_parts:no_law").fit([], [], [1, 2, 3], [], 0)
 
 
 def test_results_load_with_laws(tmp_path):
