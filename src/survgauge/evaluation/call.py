@@ -28,7 +28,7 @@ from .condensed import CONTRIBUTIONS_LIMIT, passing
 from .data_support import sampling_support, support_of
 from .entry_remarks import check_entry, denied_entries, entry_support
 from .finish import Asked
-from .given_features import check_features, check_members, laws_given
+from .given_features import check_features, check_members, laws_given, withhold_dependent
 from .groups import columns_of, groups_of, labels_of, sizes_of
 from .interval_call import (
     check_intervals,
@@ -267,7 +267,8 @@ def evaluate(
     # The test behind it is one of subjects who count alike, observed from the beginning.
     if sample_weight is None and not intervals and not problem.by_entry:
         warnings += check_follow_up(problem.first, passing(problem), chosen, whole=True)
-    warnings += check_features(X_train, X_test, problem.first)
+    dependent = check_features(X_train, X_test, problem.first)
+    warnings += dependent
     warnings += check_members(problem.conditional, parsed)
     groups = groups_of(by, len(y))
     sizes = sizes_of(y, groups, problem.cause)
@@ -275,6 +276,8 @@ def evaluate(
     asked = Asked(confidence, seed, n_boot, reference == "redrawn")
     scores, remarks = fold_arrays(problem, parsed, chosen, asked, groups)
     warnings += remarks
+    if dependent:
+        scores = withhold_dependent(scores, problem)
     if usual:
         scores, warnings = leave_out(scores, warnings)
     support = support_of(problem, census, scores) | sampling_support(problem)

@@ -25,14 +25,18 @@ DEPENDENT_P = 0.01
 def assumed_censoring(
     problem: Problem, events: int, subjects: int, features: bool, checkable: bool = True
 ) -> dict[str, str]:
-    """Return what is assumed of censoring where no `features` were given to check it by.
+    """Return what is assumed of censoring, and whether `features` were given to check it by.
 
     Nothing without censored subjects, under an assumed dependence, and of interval-censored
     outcomes.
     """
-    if features or problem.dependence is not None or problem.outcomes != "right":
+    if problem.dependence is not None or problem.outcomes != "right" or events >= subjects:
         return {}
-    if events >= subjects:
+    if problem.conditional is not None:
+        return {
+            "assumes": "Given the features, censoring is assumed to be independent of the event."
+        }
+    if features:
         return {}
     how = "; give features (X_test=, X_train=) to check it" * checkable
     return {

@@ -102,9 +102,17 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "dependent-censoring": Explanation(
         "problem",
-        "censoring depends on the features (`X_test`), but weights 1/G and estimated times assume "
-        "that it does not",
-        "pass a G that depends on the subject (`censoring=`), and do not rely on the intervals",
+        "censoring depends on the features (`X_test`). Metrics that assume that it does not have "
+        "no interval and no test",
+        "give `X_train` too (or `conditional`): then most metrics are computed from distributions "
+        "given the features",
+    ),
+    "dependence-modelled": Explanation(
+        "caution",
+        "censoring depends on the features. Metrics are computed from distributions given the "
+        "features; those that assume independent censoring have no interval and no test",
+        "rely on the metrics that have intervals, and read the sentence on dependence that nobody "
+        "recorded",
     ),
     "member-of-blend": Explanation(
         "caution",

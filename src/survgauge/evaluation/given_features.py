@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from ..blending.features import numeric_columns
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
+from ..inference import Comparison, Withheld
+from ..metrics.problem import Problem
 from ..reference.conditional import Conditional
 from ..reference.reference import Reference
 from .censoring_remarks import check_dependence
+from .score import NAN, Score
 from .warnings import EvaluationWarning
 
 #: A model is called a member of the blend where its median times lie this close to a member's, as
@@ -23,6 +27,8 @@ from .warnings import EvaluationWarning
 #: lay at 0.04 (median; three quarters below 0.14), a Weibull regression at 0.3, boosted trees of
 #: other settings at 0.33, a forest of other settings at 0.5, networks at 0.5 and more.
 NEAR = 0.2
+#: Code of the warning that censoring depends on features, where distributions given them are used.
+MODELLED = "dependence-modelled"
 
 
 def laws_given(
@@ -50,7 +56,39 @@ def check_features(X_train: Any, X_test: Any, y: Outcomes) -> list[EvaluationWar
     if X_train is None:
         return check_dependence(X_test, y)
     columns = numeric_columns(X_test, "X_test")
-    return check_dependence(columns, y) if len(columns) else []  # of text that does not vary: none
+    if not len(columns):  # of text that does not vary
+        return []
+    return [replace(found, code=MODELLED) for found in check_dependence(columns, y)]
+
+
+def withhold_dependent(scores: list[Score], problem: Problem) -> list[Score]:
+    """Take interval and tests from scores that assume censoring not to depend on the features."""
+    learnt = problem.conditional is not None
+    what_to_do = "" if learnt else "; X_train= gives metrics that allow for it"
+    reason = (
+        "censoring depends on the features, which this metric assumes it does not, so that it is "
+        f"not valid here{what_to_do}"
+    )
+    withheld = Withheld(reason, NAN, NAN)
+    return [
+        score
+        if score.metric.valid_under_dependence(problem)
+        else replace(
+            score,
+            low=NAN,
+            high=NAN,
+            interval="none",
+            withheld=withheld,
+            against_baseline=_withheld(score.against_baseline, withheld),
+        )
+        for score in scores
+    ]
+
+
+def _withheld(found: Comparison | None, withheld: Withheld) -> Comparison | None:
+    if found is None:
+        return None
+    return Comparison(found.difference, NAN, NAN, NAN, NAN, found.freedom, withheld)
 
 
 def check_members(

@@ -153,10 +153,13 @@ class _Words:
         ranges = " over assumed tails" if any(map(tail_range, known)) else ""
         first = f"{what} {listed(told)}{' on average' * self.in_time}"
         first += f", in brackets the range{ranges}." if ranges else "."
+        hint = "; `mae_within`, or a `tau`, stops where the data end"
+        if any(row["until"] is not None for row in known):  # it stops there already
+            hint = ""
         return [
             first,
-            f"No interval or test is given and no model is called best, because {self.v.withheld}; "
-            "`mae_within`, or a `tau`, stops where the data end.",
+            f"No interval or test is given and no model is called best, because {self.v.withheld}"
+            f"{hint}.",
         ]
 
     def _side_by_side(self) -> str:

@@ -54,9 +54,7 @@ class LawSpec:
         """What its curves depend on besides the fold."""
         return {"law": self.name, "version": LAWS_VERSION}
 
-    def fit(
-        self, X_train: Any, y_train: Any, X_test: Any, y_test: Any, seed: int
-    ) -> Conditional:
+    def fit(self, X_train: Any, y_train: Any, X_test: Any, y_test: Any, seed: int) -> Conditional:
         """Fit, and predict for the test subjects; named ones as `evaluate` does, on both sets."""
         function = imported(NAMED_LAWS.get(self.name, self.name), "law")
         more = {"y_test": y_test} if self.name in NAMED_LAWS else {}

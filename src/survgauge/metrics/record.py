@@ -110,6 +110,9 @@ class Metric:
         Whether subjects are weighted by 1/G.
     reads_g : bool
         Whether G is looked at in another way, and taken as given by standard errors.
+    assumes : {"", "independent", "given"}
+        What it assumes of censoring: nothing, that it does not depend on covariates, or that only
+        where no distributions given covariates (``problem.conditional``) are there.
     takes_dependence : bool
         Whether an assumed dependence of event and censoring time is heeded; otherwise the metric is
         undefined where there is one.
@@ -170,6 +173,7 @@ class Metric:
     takes_sample_weight: bool = True
     weights_by_g: bool = False
     reads_g: bool = False
+    assumes: str = ""
     takes_dependence: bool = False
     takes_entry: bool = False
     causes: str = ""
@@ -306,6 +310,11 @@ class Metric:
     def heeds_entry(self, cause: int | str | None) -> bool:
         """Whether it knows delayed entry: of one kind of event, or of a cause."""
         return self.takes_entry and (cause is None or self.cause_with_entry)
+
+    def valid_under_dependence(self, problem: Problem) -> bool:
+        """Whether it has its meaning where censoring depends on covariates."""
+        given = problem.robust or (self.method is not None and problem.conditional is not None)
+        return self.assumes == "" or (self.assumes == "given" and given)
 
     def check_cause(self, cause: int | str | None) -> None:
         """Refuse a metric of one kind of event where a cause is asked about, and the reverse."""

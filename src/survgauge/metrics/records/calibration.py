@@ -133,6 +133,7 @@ RECORDS = (
     ),
     Metric(
         name="one_calibration",
+        assumes="given",
         title="1-calibration",
         takes_entry=True,
         other_names=(
@@ -151,6 +152,7 @@ RECORDS = (
     ),
     Metric(
         name="km_calibration",
+        assumes="independent",
         title="KM-calibration",
         takes_entry=True,
         about="Squared distance of the mean predicted curve from Kaplan-Meier (of a cause, from "
@@ -166,6 +168,7 @@ RECORDS = (
     ),
     Metric(
         name="ici",
+        assumes="given",
         title="Integrated calibration index (ICI)",
         takes_entry=True,
         reported=True,
@@ -182,6 +185,7 @@ RECORDS = (
     ),
     Metric(
         name="calibration_slope",
+        assumes="given",
         title="Calibration slope",
         takes_entry=True,
         reported=True,
@@ -197,6 +201,7 @@ RECORDS = (
     ),
     Metric(
         name="observed_expected",
+        assumes="given",
         title="Observed over expected events (O/E)",
         takes_entry=True,
         reported=True,
@@ -213,6 +218,7 @@ RECORDS = (
     ),
     Metric(
         name="calibration_intercept",
+        assumes="given",
         title="Calibration intercept at the time",
         takes_entry=True,
         reported=True,

@@ -33,6 +33,7 @@ def _net_benefit(problem: Problem, prediction: Prediction) -> Details | Terms:
 RECORDS = (
     Metric(
         name="net_benefit",
+        assumes="given",
         title="Net benefit",
         takes_entry=True,
         reported=True,

@@ -132,12 +132,13 @@ _GRAF = "Graf et al. (1999), Statistics in Medicine 18"
 _CENSORING = "under independent censoring"
 _PROBABILITY: dict[str, Any] = {"family": "probability", "needs": "curves"}
 _ROBUST: dict[str, Any] = {
-    "range": POSITIVE, "reads_g": True, "default": False,
+    "range": POSITIVE, "reads_g": True, "default": False, "assumes": "given",
     "proper": "if the law or G is right", "reference": "this package", **_PROBABILITY,
 }  # fmt: skip
 
 _ALL_CAUSES: dict[str, Any] = {
     "range": POSITIVE, "weights_by_g": True, "uses_divisor": True, "causes": "needs",
+    "assumes": "independent",
     "takes_entry": True,
     "proper": _CENSORING, "reference": "Alberge et al. (2025), AISTATS", **_PROBABILITY,
 }  # fmt: skip
@@ -145,6 +146,7 @@ _ALL_CAUSES: dict[str, Any] = {
 RECORDS = (
     Metric(
         name="brier",
+        assumes="given",
         title="Brier score",
         takes_entry=True,
         reported=True,
@@ -166,6 +168,7 @@ RECORDS = (
     ),
     Metric(
         name="ibs",
+        assumes="given",
         title="Integrated Brier score",
         takes_entry=True,
         reported=True,
@@ -188,6 +191,7 @@ RECORDS = (
     ),
     Metric(
         name="ibll",
+        assumes="independent",
         title="Integrated log loss",
         takes_entry=True,
         other_names=(
@@ -211,6 +215,7 @@ RECORDS = (
     ),
     Metric(
         name="ipa",
+        assumes="given",
         title="Index of prediction accuracy (IPA)",
         takes_entry=True,
         reported=True,

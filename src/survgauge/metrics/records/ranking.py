@@ -84,6 +84,7 @@ RECORDS = (
     ),
     Metric(
         name="uno",
+        assumes="independent",
         title="Uno's C",
         takes_entry=True,
         reported=True,
@@ -122,6 +123,7 @@ RECORDS = (
     ),
     Metric(
         name="auc",
+        assumes="given",
         title="AUC",
         takes_entry=True,
         reported=True,

@@ -31,6 +31,13 @@ def _within(problem: Problem, prediction: Prediction) -> Terms:
     return _time_error(problem.within_horizon, prediction, method="dr", loss="absolute")
 
 
+def _assumes(method: Method) -> str:
+    """Say what a method for censored subjects assumes of censoring."""
+    if method.needs_truth:
+        return ""
+    return "given" if method.takes_law else "independent"
+
+
 def errors_of(method: Method) -> tuple[Metric, ...]:
     """Return the mean absolute error of a method, and its (root) squared error."""
     median, mean = "without censoring, for the median", "without censoring, for the mean"
@@ -39,6 +46,7 @@ def errors_of(method: Method) -> tuple[Metric, ...]:
         "range": POSITIVE,
         "needs": "times",
         "reference": method.reference,
+        "assumes": _assumes(method),
         "weights_by_g": method.weights_by_g,
         "reads_g": method.reads_g,
         "takes_dependence": method.takes_dependence,
@@ -98,6 +106,7 @@ WITHIN = Metric(
     range=POSITIVE,
     needs="times",
     reference=METHODS["dr"].reference,
+    assumes="given",
     reads_g=True,
     causes="takes",
     method=METHODS["dr"],
