@@ -79,7 +79,7 @@ def error_of(samples: float, rate: float = 95.0) -> float:
 def outside(found: tuple[float, int], promise: tuple[float, float]) -> str:
     """Return an arrow where a share lies outside what is promised, and not by chance."""
     value, samples = found
-    middle = sum(promise) / 2
+    middle = 95.0 if promise[1] > 50 else 5.0
     beyond = abs(value - middle) > error_of(samples, middle)
     return ("↓" if value < promise[0] else "↑" if value > promise[1] else "") if beyond else ""
 

@@ -39,8 +39,17 @@ def _main_metrics(results: Results, **wanted: Any) -> list[str]:
 
 def has_best(name: str) -> bool:
     """Whether the right model is judged by a best value: calibration."""
-    metric = REGISTRY[name]
-    return metric.target is not None or name.startswith(("ici", "km_calibration"))
+    return REGISTRY[name].target is not None or is_distance(name)
+
+
+def is_distance(name: str) -> bool:
+    """Whether the best value is the least possible one."""
+    return name.startswith(("ici", "km_calibration"))
+
+
+def promise_of(name: str) -> tuple[float, float]:
+    """Return the coverage that is promised: of a least possible value, no upper limit."""
+    return (COVERAGE[0], 100.0) if is_distance(name) else COVERAGE
 
 
 def coverage(results: Results, columns: dict[str, dict[str, Any]]) -> str:
@@ -56,18 +65,23 @@ def coverage(results: Results, columns: dict[str, dict[str, Any]]) -> str:
     for name in [n for n in names if not is_surrogate(n)]:
         model = {"model": "right"} if has_best(name) else {}
         cells = [
-            by_size(results, "interval", COVERAGE, metric=name, **model, **c)
+            by_size(results, "interval", promise_of(name), metric=name, **model, **c)
             for c in columns.values()
         ]
         lines.append([_title(name), *cells])
+    for name in filter(is_distance, names):
+        cells = [
+            by_size(results, "interval", COVERAGE, metric=name, model="late", **c)
+            for c in columns.values()
+        ]
+        lines.append([f"{_title(name)} of the late model", *cells])
     return table(["metric", *columns], lines)
 
 
 def is_surrogate(name: str) -> bool:
-    """Whether a metric is simulated for Weibull times alone, as it has neither of those values."""
-    return not (estimates_truth(name) or has_best(name) or name in PAIRS) or name.startswith(
-        ("mse_", "rmse_")
-    )
+    """Whether the table of all metrics is enough: no true or best value, or one shown already."""
+    shown = estimates_truth(name) or has_best(name) or name in PAIRS
+    return not shown or name.startswith(("mse_", "rmse_", "crps"))
 
 
 def _title(name: str) -> str:
@@ -225,7 +239,15 @@ def every(results: Results) -> str:
         if REGISTRY[name].target is not None:
             what = f"{REGISTRY[name].target:g}"
         cells = [
-            by_size(results, "interval", COVERAGE, metric=name, hazard="weibull", column=c, **model)
+            by_size(
+                results,
+                "interval",
+                promise_of(name),
+                metric=name,
+                hazard="weibull",
+                column=c,
+                **model,
+            )
             for c in INDEPENDENT
         ]
         lines.append([_title(name), what, *cells])
