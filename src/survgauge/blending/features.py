@@ -20,6 +20,9 @@ def matrices(fitted: Any, others: Any, names: tuple[str, str]) -> tuple[Floats, 
     arguments are called in messages.
     """
     frames = _is_frame(fitted), _is_frame(others)
+    for X, argument in zip((fitted, others), names, strict=True):
+        if _is_frame(X):
+            _check_columns(X, argument)
     if frames[0] != frames[1]:
         kinds = ["a frame" if frame else "an array" for frame in frames]
         raise InputError(
@@ -44,6 +47,20 @@ def numeric_columns(X: Any, argument: str) -> Any:
     frame = _frame(X, argument).dropna(axis=1, how="all")
     prepare = _prepared(frame, argument)
     return dict(zip(prepare.get_feature_names_out(), prepare.transform(frame).T, strict=True))
+
+
+def _check_columns(X: Any, argument: str) -> None:
+    """Refuse columns that share a name or differ in length."""
+    names = _names(X)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{argument} must have columns of distinct names; it has {twice!r} twice")
+    sizes = {len(X[name]) for name in names} if isinstance(X, Mapping) else set()
+    if len(sizes) > 1:
+        raise InputError(
+            f"{argument} must have columns of one length, with an entry per subject; got lengths "
+            f"from {min(sizes)} to {max(sizes)}"
+        )
 
 
 def _is_frame(X: Any) -> bool:
@@ -152,6 +169,10 @@ def _prepared(frame: Any, argument: str) -> Any:
         return Preprocessor(standardize=False, drop_constant=True).fit(frame)
     except InputError as error:
         raise InputError(f"{argument}: {error}") from error
+    except TypeError as error:  # cells that are no values, such as lists
+        raise InputError(
+            f"{argument} must hold numbers, text or categories, one value per cell: {error}"
+        ) from error
 
 
 def _varying(first: Floats, second: Floats) -> tuple[Floats, Floats]:

@@ -475,3 +475,17 @@ def test_frames_of_other_columns_are_refused():
         sg.conditional(frame, y, frame.drop(columns="lab"))
     with pytest.raises(sg.InputError, match="of one kind"):
         sg.conditional(frame, y, np.ones((3, 3)))
+
+
+def test_columns_that_cannot_be_read_are_refused():
+    pd = pytest.importorskip("pandas")
+    _, y = drawn(30)
+    twice = pd.DataFrame(np.ones((30, 2)), columns=["a", "a"])
+    with pytest.raises(sg.InputError, match=r"X_train must have columns of distinct names.*'a'"):
+        sg.conditional(twice, y, twice)
+    uneven = {"a": np.ones(30), "b": np.ones(29)}
+    with pytest.raises(sg.InputError, match="X_train must have columns of one length"):
+        sg.conditional(uneven, y, uneven)
+    lists = pd.DataFrame({"a": [[1]] * 30, "b": np.arange(30.0)})
+    with pytest.raises(sg.InputError, match="X_train must hold numbers, text or categories"):
+        sg.conditional(lists, y, lists)
