@@ -28,13 +28,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import survgauge as sg
+from survgauge.data.folds import SurvivalKFold
 from survgauge.datasets import load, synthetic_causes
 from survgauge.experiment.meta import bias, kendall_tau, proximity
 from survgauge.metrics.time.time_errors import time_error
 from survgauge.models import build
 from survgauge.preprocessing import Preprocessor
 from survgauge.reference.cox import CoxModel
-from survgauge.scorers import SurvivalKFold
 
 RESULTS = Path(__file__).parents[1] / "results" / "competing.json"
 KINDS = ("uniform", "exponential", "feature_dependent")

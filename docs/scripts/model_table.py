@@ -28,10 +28,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from survgauge.censoring import semisynthetic
+from survgauge.data.folds import SurvivalKFold
 from survgauge.datasets import load
 from survgauge.metrics.time.mean_errors import mae
 from survgauge.models import available, build
-from survgauge.scorers import SurvivalKFold
 
 DATASETS = ("support", "metabric", "gbm")
 FOLDS = 5

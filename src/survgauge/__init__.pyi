@@ -18,6 +18,7 @@ from .data.adapters import as_curves as as_curves
 from .data.adapters import curves_from_aft as curves_from_aft
 from .data.adapters import curves_from_quantiles as curves_from_quantiles
 from .data.curves import SurvivalCurves as SurvivalCurves
+from .data.folds import SurvivalKFold as SurvivalKFold
 from .data.incidence import IncidenceCurves as IncidenceCurves
 from .data.incidence_readers import as_incidence as as_incidence
 from .data.intervals import IntervalOutcomes as IntervalOutcomes
@@ -184,7 +185,6 @@ from .reference.surrogates import Method as Method
 from .reference.surrogates import Surrogates as Surrogates
 from .reference.surrogates import surrogate_times as surrogate_times
 from .reference.turnbull import Turnbull as Turnbull
-from .scorers import SurvivalKFold as SurvivalKFold
 from .scorers import scorer as scorer
 from .sources import CurveColumns as CurveColumns
 from .sources import Evaluator as Evaluator

@@ -99,6 +99,7 @@ def test_contributions_are_what_leaving_one_out_takes_away(name):
     assert whole.stderr == pytest.approx(spread, rel=0.12)
 
 
+@pytest.mark.filterwarnings(r"ignore:\[(law-tail|unseen-times)\]:UserWarning")  # no horizon
 @pytest.mark.parametrize("name", NAMES)
 def test_scorers_have_the_right_sign(name):
     y, curves = data()

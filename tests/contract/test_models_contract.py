@@ -232,11 +232,15 @@ def test_works_in_pipelines_and_searches(name):
     )
     pipe = Pipeline([("scale", StandardScaler()), ("model", build(name))])
     scores = cross_validate(
-        pipe, X, structured, cv=2, scoring={"po": scorer("mae_po"), "c": scorer("harrell")}
+        pipe,
+        X,
+        structured,
+        cv=2,
+        scoring={"po": scorer("mae_po", tau=15.0), "c": scorer("harrell")},
     )
     assert np.isfinite(scores["test_po"]).all()
     assert np.isfinite(scores["test_c"]).all()
-    search = GridSearchCV(pipe, {"scale__with_mean": [True]}, scoring=scorer("mae_po"), cv=2)
+    search = GridSearchCV(pipe, {"scale__with_mean": [True]}, scoring=scorer("mae"), cv=2)
     assert np.isfinite(search.fit(X, structured).best_score_)
 
 

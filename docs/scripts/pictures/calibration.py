@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 import survgauge as sg
 
@@ -141,6 +142,31 @@ def ici() -> Any:
         xlabel="predicted probability of the event by 8",
         ylabel="observed, smoothed",
     )
+    return figure
+
+
+def ici_cox() -> Any:
+    figure, ax = panels(height=3.4)
+    rng = np.random.default_rng(2)
+    mu = 0.5 - rng.normal(size=20_000)
+    event, lost = np.exp(mu + 0.6 * rng.normal(size=mu.size)), rng.exponential(2.5, mu.size)
+    y, truth = sg.Outcomes(np.minimum(event, lost), event <= lost), norm.sf(-mu / 0.6)
+    ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
+    for index, colour, name in (
+        (sg.integrated_calibration_index, BLUE, "pseudo-observations"),
+        (sg.integrated_calibration_index_cox, ORANGE, "Cox model"),
+    ):
+        result = index(y, truth, 1.0)
+        label = f"{name}: ICI {result.ici:.3f}"
+        ax.plot(result.curve_predicted, result.curve_observed, color=colour, lw=2.2, label=label)
+    ax.set_title("the true model of log-normal times, 20,000 subjects")
+    ax.set(
+        xlim=(0, 1),
+        ylim=(0, 1.02),
+        xlabel="predicted probability of the event by 1",
+        ylabel="observed probability",
+    )
+    ax.legend(loc="upper left")
     return figure
 
 
@@ -319,6 +345,7 @@ ALL = (
     one_calibration,
     km_calibration,
     ici,
+    ici_cox,
     coverage,
     calibration_slope_cox,
     observed_expected,

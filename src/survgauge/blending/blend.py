@@ -25,7 +25,7 @@ _LEAST = 1e-5
 
 
 @dataclass(frozen=True)
-class Subjects:
+class LearningTask:
     """Whom learners are fitted on, and whom they predict."""
 
     #: Covariates and outcomes of the N subjects who are fitted on.
@@ -46,9 +46,9 @@ class Subjects:
         """
         return stream(self.seed, "blending", "folds").permutation(len(self.y)) % FOLDS
 
-    def with_outcomes(self, y: Outcomes) -> Subjects:
+    def with_outcomes(self, y: Outcomes) -> LearningTask:
         """Return the same subjects with other outcomes."""
-        return Subjects(self.X, y, self.wanted, self.place, self.seed)
+        return LearningTask(self.X, y, self.wanted, self.place, self.seed)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Blend:
     left_out: dict[str, str]
 
     @classmethod
-    def fit(cls, subjects: Subjects, grid: Grid, members: list[Member]) -> Blend:
+    def fit(cls, subjects: LearningTask, grid: Grid, members: list[Member]) -> Blend:
         """Fit all members, leaving out those that the data do not allow."""
         names, curves, columns = [], [], []
         left_out: dict[str, str] = {}
@@ -115,7 +115,7 @@ class Blend:
         return mean, float(np.sqrt(spread / self.frequency.sum()))
 
 
-def _cross_fitted(member: Member, subjects: Subjects, grid: Grid) -> tuple[Floats, Floats]:
+def _cross_fitted(member: Member, subjects: LearningTask, grid: Grid) -> tuple[Floats, Floats]:
     """Curves of the subjects for whom they are wanted, and the likelihood of the outcomes.
 
     Subjects who are fitted on are predicted by a learner that was fitted on the other folds, all

@@ -13,7 +13,7 @@ from ..data.entry import refuse_entry
 from ..data.outcomes import Outcomes
 from ..errors import InputError, one_of
 from ..reference.conditional import Conditional
-from .blend import FOLDS, Blend, Subjects
+from .blend import FOLDS, Blend, LearningTask
 from .distributions import TAIL_RULES, CensoringTimes, EventTimes
 from .features import matrices
 from .members import MEMBERS, chosen_members
@@ -191,7 +191,7 @@ def _length(X: Any, argument: str) -> int:
         ) from None
 
 
-def _subjects(parts: dict[str, tuple[Floats, Outcomes]], wanted: Floats, seed: int) -> Subjects:
+def _subjects(parts: dict[str, tuple[Floats, Outcomes]], wanted: Floats, seed: int) -> LearningTask:
     """Put together whom learners are fitted on, by the argument that their outcomes came from.
 
     Subjects of weight 0 are not fitted on.
@@ -214,7 +214,7 @@ def _subjects(parts: dict[str, tuple[Floats, Outcomes]], wanted: Floats, seed: i
     if "y_test" in parts:  # they come first
         mine = kept[kept < wanted.shape[0]]
         place[mine] = np.arange(mine.size)
-    return Subjects(X[kept], y[kept], wanted, place, seed)
+    return LearningTask(X[kept], y[kept], wanted, place, seed)
 
 
 # -- what was done, in words and numbers, for the convention of every result --------------------

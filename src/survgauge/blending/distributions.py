@@ -13,7 +13,7 @@ from ..data.outcomes import Outcomes
 from ..data.tails import TAILS
 from ..reference.kaplan_meier import KaplanMeier
 from .beyond import continued, late_shape
-from .blend import Blend, Subjects
+from .blend import Blend, LearningTask
 from .grid import Grid
 from .members import MEMBERS, Member
 
@@ -39,7 +39,7 @@ class EventTimes:
     shape: float
 
     @classmethod
-    def learn(cls, subjects: Subjects, members: list[Member]) -> EventTimes:
+    def learn(cls, subjects: LearningTask, members: list[Member]) -> EventTimes:
         """Fit to subjects; with several causes to the hazard of each."""
         y = subjects.y
         first = y.any_cause()
@@ -103,7 +103,7 @@ class CensoringTimes:
     asked: str
 
     @classmethod
-    def learn(cls, subjects: Subjects, asked: str) -> CensoringTimes:
+    def learn(cls, subjects: LearningTask, asked: str) -> CensoringTimes:
         """Fit to the censorings, which events end.
 
         Times are coded by their order, an event just before a censoring at the same time, since

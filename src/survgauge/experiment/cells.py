@@ -16,13 +16,13 @@ import numpy as np
 from .._tools.arrays import Floats, Ints
 from ..censoring import SemiSynthetic, semisynthetic
 from ..data.causes import cause_code
+from ..data.folds import SurvivalKFold
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..datasets import Dataset, load
 from ..errors import InputError
 from ..metrics.registry import Metric
 from ..reference.reference import Reference
-from ..scorers import SurvivalKFold
 from .grid import Cell, LawCell, Place
 from .imports import look_in
 from .laws import pack_law

@@ -7,7 +7,7 @@ import pytest
 
 import survgauge as sg
 from survgauge.blending.beyond import POINTS, REACH, continued, late_shape
-from survgauge.blending.blend import Blend, Subjects, likelihoods, mixture_weights
+from survgauge.blending.blend import Blend, LearningTask, likelihoods, mixture_weights
 from survgauge.blending.grid import Grid
 from survgauge.blending.members import MEMBERS
 from survgauge.data.outcomes import Outcomes
@@ -149,7 +149,7 @@ def test_members_weigh_by_the_likelihood_of_all_outcomes():
 
 def blended(X, y, members, grid=None):
     """Blend of subjects who are all wanted."""
-    subjects = Subjects(X, y, X, np.arange(len(y)), 0)
+    subjects = LearningTask(X, y, X, np.arange(len(y)), 0)
     return Blend.fit(subjects, Grid.of(y) if grid is None else grid, members)
 
 

@@ -15,6 +15,8 @@ from experiment_plans import toy_plan
 
 from survgauge import Outcomes, concordance_index, integrated_brier_score, mae
 from survgauge.censoring import semisynthetic
+from survgauge.data.estimators import predict
+from survgauge.data.folds import SurvivalKFold
 from survgauge.datasets import load
 from survgauge.experiment import Plan
 from survgauge.experiment.cells import (
@@ -29,7 +31,6 @@ from survgauge.experiment.cells import (
 )
 from survgauge.experiment.limits import CellTimeoutError, limit_threads, restore_threads, time_limit
 from survgauge.metrics.problem import Problem
-from survgauge.scorers import SurvivalKFold, predict
 
 PARTS = "experiment_parts"
 

@@ -395,8 +395,9 @@ def test_raw_frames_through_the_preprocessor():
     pandas = pytest.importorskip("pandas", reason="frames are pandas'")
     from sklearn.model_selection import cross_validate
 
+    from survgauge.data.folds import SurvivalKFold
     from survgauge.preprocessing import Preprocessor
-    from survgauge.scorers import SurvivalKFold, scorer
+    from survgauge.scorers import scorer
 
     X, y = example(n=90)
     frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1]})

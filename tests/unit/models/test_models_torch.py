@@ -588,8 +588,8 @@ def test_classes_are_where_the_registry_says():
 @pytest.mark.parametrize("name", NAMES)
 def test_networks_beat_kaplan_meier_on_support(name):
     from survgauge.censoring import semisynthetic
+    from survgauge.data.folds import SurvivalKFold
     from survgauge.datasets import load
-    from survgauge.scorers import SurvivalKFold
 
     try:
         data = load("support")
