@@ -96,7 +96,7 @@ bench-check: $(VENV)/.base
 .PHONY: coverage-table
 coverage-table: $(VENV)/.base
 	PYTHONPATH=src:benchmarks OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 SURVGAUGE_THREADS=1 \
-	$(BIN)/python -m simulation --reps $(or $(REPS),300) --feature-reps $(or $(FEATURE_REPS),30) \
+	$(BIN)/python -m simulation --reps $(or $(REPS),250) --feature-reps $(or $(FEATURE_REPS),30) \
 	--jobs $(or $(JOBS),2) --seed $(or $(SEED),2026) --only "$(ONLY)"
 
 clean:

@@ -23,7 +23,7 @@ from .run import STORE, Store, code_version, run
 def main(argv: list[str] | None = None) -> int:
     """Read the arguments and do it."""
     parser = argparse.ArgumentParser(prog="simulation", description=__doc__)
-    parser.add_argument("--reps", type=int, default=300, help="replications of a usual cell")
+    parser.add_argument("--reps", type=int, default=250, help="replications of a usual cell")
     parser.add_argument(
         "--feature-reps", type=int, default=30, help="replications of a cell with features"
     )

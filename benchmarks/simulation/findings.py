@@ -7,7 +7,7 @@ from typing import Any
 
 from .plan import HAZARDS, SIZES
 from .results import COVERAGE, SIZE, Results, Row, outside, pooled, span
-from .tables import INDEPENDENT, has_best, is_surrogate, promise_of
+from .tables import INDEPENDENT, has_best, is_surrogate, views
 from .truth import estimates_truth
 
 Group = tuple[str, dict[str, Any]]
@@ -25,22 +25,20 @@ def _judged(results: Results, groups: list[Group]) -> tuple[int, list[str], list
     """Count what was simulated, and name what covers less and more than promised."""
     total, low, high = 0, [], []
     names = dict.fromkeys(name for _, wanted in groups for name in results.metrics(**wanted))
-    for name in names:
-        if is_surrogate(name):
-            continue
+    asked = [(name, *view) for name in names if not is_surrogate(name) for view in views(name)]
+    for name, title, model, promise in asked:
         found: dict[str, list[str]] = {"↓": [], "↑": []}
         for label, wanted in groups:
-            model = {"model": "right"} if has_best(name) else {}
             value = pooled(results.select(metric=name, **model, **wanted))
             if value is None:
                 continue
             total += 1
-            arrow = outside(value, promise_of(name))
+            arrow = outside(value, promise)
             if arrow:
                 found[arrow].append(f"{label}: {value[0]:.0f} %")
         for arrow, told in (("↓", low), ("↑", high)):
             if found[arrow]:
-                told.append(f"`{name}` ({'; '.join(found[arrow])})")
+                told.append(f"{title} ({'; '.join(found[arrow])})")
     return total, low, high
 
 

@@ -77,7 +77,7 @@ def scenarios() -> Iterator[tuple[str, Scenario, float]]:
         yield "intervals", Scenario("lognormal", "strong", 50, n, causes=2), 1 / 4
         for hazard in ("weibull", "crossing"):
             yield "intervals", Scenario(hazard, n=n, entry=True), 1
-            yield "intervals", Scenario(hazard, n=n, weights=True), 3
+            yield "intervals", Scenario(hazard, n=n, weights=True), 4
     yield "intervals", Scenario("crossing", causes=2), 2 / 3
     for hazard in ("lognormal", "crossing"):
         for clusters in (12, 40):
@@ -94,6 +94,7 @@ def scenarios() -> Iterator[tuple[str, Scenario, float]]:
 def cells(reps: int, feature_reps: int, only: str = "") -> list[Cell]:
     """List the cells whose name has one of the words of `only`; all without words.
 
+    A word with "no-" before it leaves the cells out whose name has it ("no-features").
     `feature_reps`: replications of a scenario whose features are given, where learners are fitted
     in each of them.
     """
@@ -102,7 +103,14 @@ def cells(reps: int, feature_reps: int, only: str = "") -> list[Cell]:
         for study, scenario, share in scenarios()
     ]
     words = only.replace(",", " ").split()
-    return [c for c in every if not words or any(word in c.name for word in words)]
+    without = [word.removeprefix("no-") for word in words if word.startswith("no-")]
+    wanted = [word for word in words if not word.startswith("no-")]
+    return [
+        cell
+        for cell in every
+        if (not wanted or any(word in cell.name for word in wanted))
+        and not any(word in cell.name for word in without)
+    ]
 
 
 def parts(cell: Cell, seed: int) -> list[Part]:

@@ -47,9 +47,21 @@ def is_distance(name: str) -> bool:
     return name.startswith(("ici", "km_calibration"))
 
 
-def promise_of(name: str) -> tuple[float, float]:
-    """Return the coverage that is promised: of a least possible value, no upper limit."""
-    return (COVERAGE[0], 100.0) if is_distance(name) else COVERAGE
+def views(name: str) -> list[tuple[str, dict[str, Any], tuple[float, float]]]:
+    """Return what is asked of a metric: title, models, and the coverage that is promised.
+
+    Calibration asks for the best value of the right model. Where that is the least possible one,
+    no upper limit is promised, and distances of the others are asked for too; but for the wrong
+    model's mean curve, which is right.
+    """
+    title = _title(name)
+    if not has_best(name):
+        return [(title, {}, COVERAGE)]
+    if not is_distance(name):
+        return [(title, {"model": "right"}, COVERAGE)]
+    others = ("late",) if name.startswith("km") else ("late", "wrong")
+    found = [(f"{title} of the {model} model", {"model": model}, COVERAGE) for model in others]
+    return [(title, {"model": "right"}, (COVERAGE[0], 100.0)), *found]
 
 
 def coverage(results: Results, columns: dict[str, dict[str, Any]]) -> str:
@@ -63,18 +75,12 @@ def coverage(results: Results, columns: dict[str, dict[str, Any]]) -> str:
         lines.append(["`mae_within`, own horizon", *own])
     names = dict.fromkeys(n for c in columns.values() for n in results.metrics(**c))
     for name in [n for n in names if not is_surrogate(n)]:
-        model = {"model": "right"} if has_best(name) else {}
-        cells = [
-            by_size(results, "interval", promise_of(name), metric=name, **model, **c)
-            for c in columns.values()
-        ]
-        lines.append([_title(name), *cells])
-    for name in filter(is_distance, names):
-        cells = [
-            by_size(results, "interval", COVERAGE, metric=name, model="late", **c)
-            for c in columns.values()
-        ]
-        lines.append([f"{_title(name)} of the late model", *cells])
+        for title, model, promise in views(name):
+            cells = [
+                by_size(results, "interval", promise, metric=name, **model, **c)
+                for c in columns.values()
+            ]
+            lines.append([title, *cells])
     return table(["metric", *columns], lines)
 
 
@@ -234,23 +240,13 @@ def every(results: Results) -> str:
     lines = []
     rows = results.select(hazard="weibull", column=INDEPENDENT)
     for name in dict.fromkeys(row["metric"] for row in rows if covers(row) is not None):
-        model = {"model": "right"} if has_best(name) else {}
         what = "true value" if estimates_truth(name) else "limit"
         if REGISTRY[name].target is not None:
             what = f"{REGISTRY[name].target:g}"
-        cells = [
-            by_size(
-                results,
-                "interval",
-                promise_of(name),
-                metric=name,
-                hazard="weibull",
-                column=c,
-                **model,
-            )
-            for c in INDEPENDENT
-        ]
-        lines.append([_title(name), what, *cells])
+        for title, model, promise in views(name):
+            wanted = {"metric": name, "hazard": "weibull", **model}
+            cells = [by_size(results, "interval", promise, column=c, **wanted) for c in INDEPENDENT]
+            lines.append([title, what, *cells])
     return table(["metric", "covers its", *INDEPENDENT], lines)
 
 

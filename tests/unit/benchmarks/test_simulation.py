@@ -202,6 +202,9 @@ def test_words_choose_cells():
     some = plan.cells(30, 3, "features weights")
     assert all(cell.scenario.features or cell.scenario.weights for cell in some)
     assert {cell.reps for cell in some if cell.scenario.features} == {3}
+    others = plan.cells(30, 3, "no-features no-weights")
+    assert len(others) + len(some) == len(plan.cells(30, 3))
+    assert plan.cells(30, 3, "entry no-200") == plan.cells(30, 3, "800-entry")
     assert plan.cells(30, 3, "nothing like this") == []
 
 
