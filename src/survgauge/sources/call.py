@@ -229,6 +229,8 @@ def evaluate_source(
     )
     if layout.are_intervals:
         refuse_settings(function, given, _OF_STREAMS)
+    elif layout.laws:
+        request = request.given_distributions()
     source.check(layout)
     outline: Outline | None = None
     scoring: Any = None

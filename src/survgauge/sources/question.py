@@ -111,6 +111,17 @@ class Request:
         metrics = tuple(metric for metric in chosen if metric.name not in whole)
         return replace(self, metrics=metrics, by_entry=True, remarks=tuple(remarks))
 
+    def given_distributions(self) -> Request:
+        """Return the same for the metrics whose terms read distributions of each subject.
+
+        Those that need all subjects at once keep no distributions, and would silently be estimated
+        without them.
+        """
+        whole = [m.name for m in self.metrics if m.assumes == "given" and m.adds_up != "mean"]
+        if whole and not self.default:
+            raise _needs_all(whole[0], " together with conditional")
+        return replace(self, metrics=tuple(m for m in self.metrics if m.name not in whole))
+
     def _check_convention(self) -> None:
         """Refuse conventions under which a score is no ratio of sums over subjects."""
         convention = convention_of(self.settings.get("convention"))

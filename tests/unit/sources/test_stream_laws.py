@@ -8,7 +8,10 @@ import pytest
 import survgauge as sg
 
 GRID = tuple(np.linspace(1.0, 20.0, 12).tolist())
-METRICS = ["mae_dr", "mse_dr", "mae_expected", "brier_dr", "ibs_dr", "crps_dr"]
+METRICS = [
+    "mae_dr", "mse_dr", "mae_expected", "brier_dr", "ibs_dr", "crps_dr", "mae_within", "brier",
+    "ibs",
+]  # fmt: skip
 
 
 def sample(n=300, seed=0):
@@ -68,6 +71,17 @@ def test_columns_of_laws_give_the_numbers_of_evaluate(given, by):
     for one, other in zip(ours, theirs, strict=True):
         assert one["value"] == pytest.approx(other["value"], rel=1e-9), one["metric"]
         assert one["stderr"] == pytest.approx(other["stderr"], rel=1e-9), one["metric"]
+
+
+@pytest.mark.parametrize("metric", ["auc", "observed_expected", "ici"])
+def test_metrics_that_would_lose_the_distributions_are_refused(metric):
+    y, train, curves, _ = sample(60)
+    batch = {"time": y.time, "event": y.event, "law": curves["law"], "curves": curves["curves"]}
+    settings = {"predictions": {"m": columns("curves")}, "conditional": {"law": columns("law")}}
+    with pytest.raises(sg.InputError, match=f"{metric}.*together with conditional"):
+        sg.evaluate_stream([batch], y_train=train, metrics=[metric], time=6.0, **settings)
+    usual = sg.evaluate_stream([batch], y_train=train, time=6.0, **settings)
+    assert metric not in {row["metric"] for row in usual.rows()}
 
 
 @pytest.mark.parametrize("given", ["law", {}, {"laws": "law"}, {"law": 3}])
