@@ -91,7 +91,9 @@ def test_a_filter_that_finds_nothing_says_what_is_close(capsys):
         ("integrated_brier_score", ["ibs"]),
         ("IBS", ["ibs"]),
         ("mae-po", ["mae_po"]),
-        ("mae", ["mae_po", "mae_within"]),
+        ("mean_absolute_error", ["mae_within"]),
+        ("mse", ["mse_dr"]),
+        ("rmse", ["rmse_dr"]),
         ("harell", ["harrell"]),
         ("ctd", ["antolini"]),
     ],
@@ -104,6 +106,12 @@ def test_wrong_metrics_lead_to_the_right_ones(capsys, wrong, meant):
     assert len(said) < 200  # no list of all names
     with pytest.raises(sg.InputError, match=re.escape(f"mean {meant[0]!r}")):
         sg.scorer(wrong)
+
+
+def test_scorers_take_the_name_of_the_function_that_evaluate_explains():
+    with pytest.raises(sg.InputError, match=r"got 'mae' \(did you mean 'mae_within'\?\)"):
+        sg.evaluate([1.0, 2.0], ([1, 2], [1, 1]), metrics=["mae"])
+    assert sg.scorer("mae").metric.name == "mae_within"
 
 
 def test_a_metric_of_ones_own_may_have_other_names():

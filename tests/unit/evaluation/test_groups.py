@@ -45,21 +45,21 @@ def test_the_test_between_groups_is_cochrans_q_on_the_scale_of_the_interval():
         for model in ("a", "b"):
             cells = [
                 row for row in ev.rows()
-                if row["model"] == model and row["metric"] == "mae_uncensored"
+                if row["model"] == model and row["metric"] == "mae_within"
                 and row.get("group") in [f"{column}={label}" for label in labels]
             ]  # fmt: skip
             # The intervals of errors are symmetric on the scale of the logarithm.
             value = np.log([row["value"] for row in cells])
             weight = np.array([(row["value"] / row["stderr"]) ** 2 for row in cells])
             statistic = np.sum(weight * (value - np.sum(weight * value) / weight.sum()) ** 2)
-            row = found[column, model, "mae_uncensored"]
+            row = found[column, model, "mae_within"]
             assert row["groups"] == len(labels)
             assert row["statistic"] == pytest.approx(statistic, rel=1e-12)
             assert row["p_value"] == pytest.approx(chi2.sf(statistic, len(labels) - 1), rel=1e-9)
             assert row["least"] == cells[int(value.argmin())]["group"]
             assert row["largest"] == cells[int(value.argmax())]["group"]
             ps.append(row["p_value"])
-        adjusted = [found[column, m, "mae_uncensored"]["p_holm"] for m in ("a", "b")]
+        adjusted = [found[column, m, "mae_within"]["p_holm"] for m in ("a", "b")]
         assert adjusted == pytest.approx(sg.holm(ps).tolist())
 
 

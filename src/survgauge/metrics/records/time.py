@@ -61,7 +61,6 @@ def errors_of(method: Method) -> tuple[Metric, ...]:
     mae = Metric(
         name=f"mae_{method.name}",
         title=f"MAE, {method.title}",
-        other_names=("mae", "l1", "mean_absolute_error") if method.usual else (),
         about=f"Mean absolute error; each censored subject {method.counts_as}.",
         terms=absolute,
         loss="absolute",
@@ -73,7 +72,7 @@ def errors_of(method: Method) -> tuple[Metric, ...]:
     mse = Metric(
         name=f"mse_{method.name}",
         title=f"MSE, {method.title}",
-        other_names=("mse", "mean_squared_error") if method.usual else (),
+        other_names=("mse", "mean_squared_error") if method.name == "dr" else (),
         about=f"Mean squared error; each censored subject {method.counts_as}.",
         unit="time^2",
         **shared,
@@ -81,7 +80,7 @@ def errors_of(method: Method) -> tuple[Metric, ...]:
     rmse = Metric(
         name=f"rmse_{method.name}",
         title=f"RMSE, {method.title}",
-        other_names=("rmse", "root_mean_squared_error") if method.usual else (),
+        other_names=("rmse", "root_mean_squared_error") if method.name == "dr" else (),
         about=f"Root of the mean squared error; each censored subject {method.counts_as}.",
         unit="time",
         root=True,
