@@ -176,8 +176,11 @@ def counted(warnings: list[JoinedWarning]) -> str:
 
 
 def _share(affected: float | None) -> float:
-    """What is affected, for sorting; all of it where nothing says how much."""
-    return 1.0 if affected is None else affected
+    """What is affected, for sorting; all of it where nothing says how much.
+
+    Without its last digits, so that rounding does not decide which of two equals comes first.
+    """
+    return 1.0 if affected is None else round(affected, 9)
 
 
 def _shape(message: str, models: list[str]) -> str:

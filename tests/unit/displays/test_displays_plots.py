@@ -82,8 +82,8 @@ SITUATIONS = {
     "one time": (
         {"good": GOOD, "t": TIMES},
         sg.Outcomes(np.full(N, 5.0), Y.event),
-        {},
-        {"auc", "decision_curve"},
+        {},  # the time of interest is just before, when nobody has had the event
+        {"auc", "calibration_panel", "decision_curve"},
     ),
     "time zero": (
         {"good": GOOD, "t": TIMES},
