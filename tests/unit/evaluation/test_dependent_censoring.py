@@ -13,8 +13,9 @@ NAMES = [
     "one_calibration", "km_calibration", "calibration_slope", "d_calibration",
 ]  # fmt: skip
 #: What is computed from distributions given the features, and what assumes nothing of the kind.
-GIVEN = {"mae_within", "brier", "ibs", "auc", "observed_expected", "one_calibration",
-         "calibration_slope", "ici"}  # fmt: skip
+GIVEN = {
+    "mae_within", "brier", "ibs", "auc", "observed_expected", "calibration_slope", "ici",
+}  # fmt: skip
 EITHER = {"harrell", "d_calibration"}
 
 

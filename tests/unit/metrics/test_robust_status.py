@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 import survgauge as sg
 from survgauge.data.predictions import Prediction
@@ -97,7 +96,7 @@ def test_scores_are_those_of_the_indicators():
     y, given, s = drawn(80)
     problem = Problem.of(y, None, None, time=1.2, conditional=given)
     c, risk, n = happened_at(problem, 1.2), 1 - s, len(y)
-    names = ["brier", "observed_expected", "net_benefit", "auc", "one_calibration"]
+    names = ["brier", "observed_expected", "net_benefit", "auc"]
     found = rows(y, given, s, names)
     assert found["brier"]["value"] == pytest.approx(np.mean(c * s**2 + (1 - c) * (1 - s) ** 2))
     assert found["observed_expected"]["value"] == pytest.approx(c.mean() / risk.mean())
@@ -112,13 +111,6 @@ def test_scores_are_those_of_the_indicators():
                 above += pair * (0.5 if risk[i] == risk[j] else risk[i] > risk[j])
                 total += pair
     assert found["auc"]["value"] == pytest.approx(above / total)
-    order = np.argsort(risk, kind="stable")
-    statistic = 0.0
-    for group in np.array_split(order, 10):
-        gap = c[group] - risk[group]
-        size = group.size
-        statistic += gap.mean() ** 2 * size / gap.var(ddof=1) * (size - 3) / (size - 1)
-    assert found["one_calibration"]["value"] == pytest.approx(chi2.sf(statistic, 10))
 
 
 @pytest.mark.parametrize("metric", ["brier", "auc", "observed_expected", "calibration_slope"])

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
 
 from ..._tools.arrays import Floats
 from ...data.predictions import Prediction
@@ -15,9 +14,6 @@ from ..details import Details
 from ..problem import Problem
 from ..robust_status import happened_at, status_convention, status_support
 from .observed_expected import ObservedExpected, with_interval
-
-#: Groups of risk of the 1-calibration, and the least number of subjects in each.
-GROUPS, FEWEST = 10, 5
 
 
 @dataclass(frozen=True)
@@ -60,35 +56,6 @@ def robust_observed_expected(
     frequency = weight if problem.y.weighted else None
     plain = Details(ratio, _described(problem, time), support, psi, frequency)
     return with_interval(plain, observed, expected, time, 0.95)
-
-
-def robust_one_calibration(problem: Problem, prediction: Prediction, time: float) -> Details:
-    r"""Test whether predicted and observed risks agree at a time, in groups of risk.
-
-    With the mean difference d of indicator and prediction in each of K groups and its standard
-    error s, :math:`\sum (d / s)^2 (n_k - 3)/(n_k - 1)` is compared with the chi-squared
-    distribution with K degrees of freedom.
-    """
-    happened, weight = happened_at(problem, time), problem.y.weight
-    risk = _risk(prediction, time)
-    present = np.flatnonzero(weight > 0)
-    number = min(GROUPS, present.size // FEWEST)
-    if number < 1:
-        raise UndefinedMetricError(f"1-calibration needs at least {FEWEST} subjects")
-    order = present[np.argsort(risk[present], kind="stable")]
-    statistic, groups = 0.0, 0
-    for rows in np.array_split(order, number):
-        size, gap = float(weight[rows].sum()), happened[rows] - risk[rows]
-        mean = float(np.average(gap, weights=weight[rows]))
-        spread = float(weight[rows] @ np.square(gap - mean)) / max(size - 1.0, 1.0)
-        if spread > 0 and size > 3:
-            statistic += mean**2 * size / spread * (size - 3.0) / (size - 1.0)
-            groups += 1
-    if not groups:
-        raise UndefinedMetricError("the indicators do not vary, so there is nothing to test")
-    convention = _described(problem, time) | {"groups": groups, "degrees_of_freedom": groups}
-    support = status_support(problem, time).result() | {"statistic": statistic}
-    return Details(float(chi2.sf(statistic, groups)), convention, support)
 
 
 def _risk(prediction: Prediction, time: float) -> Floats:

@@ -14,7 +14,7 @@ from ..calibration.mean_curve_sums import MeanCurveSums
 from ..calibration.observed_expected import observed_expected
 from ..calibration.own_survival import OwnSurvival
 from ..calibration.own_times import read_curves_of
-from ..calibration.robust import robust_observed_expected, robust_one_calibration
+from ..calibration.robust import robust_observed_expected
 from ..calibration.smooth_calibration import ICIResult, smooth_hazards, smooth_status
 from ..calibration.status import StatusAtTime
 from ..calibration.weak_calibration import intercept_of, slope_of
@@ -32,8 +32,6 @@ def _d_calibration(problem: Problem, prediction: Prediction) -> Measured:
 
 def _one_calibration(problem: Problem, prediction: Prediction) -> Measured:
     time, cause = supported_time(problem), problem.cause
-    if problem.robust:
-        return robust_one_calibration(problem, prediction, time)
     result = one_calibration(problem.y, prediction.curves, time, cause=cause)
     return Details(result.p_value, result.convention, result.support)
 
@@ -133,7 +131,7 @@ RECORDS = (
     ),
     Metric(
         name="one_calibration",
-        assumes="given",
+        assumes="independent",
         title="1-calibration",
         takes_entry=True,
         other_names=(
