@@ -48,6 +48,8 @@ def _same(curves: SurvivalCurves, baseline: SurvivalCurves, end: float) -> bool:
         return False
     times = grid[np.unique(np.linspace(0, grid.size - 1, _TIMES).round().astype(int))]
     values = baseline.at(times)[0]
+    if values.min() > 1 - NEAR:  # where every curve begins, nothing tells them apart
+        return False
     few = np.unique(np.linspace(0, len(curves) - 1, _FEW).round().astype(int))
     return all(
         bool(np.all(np.abs(curves[rows].at(times) - values) <= NEAR)) for rows in (few, slice(None))

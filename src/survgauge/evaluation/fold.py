@@ -169,7 +169,8 @@ class Fold:
         for tail in ASSUMPTIONS:
             asked = under(problem, tail) if law else problem
             others = {model: goes_on(p, metric, problem, tail) for model, p in models.items()}
-            moved = {m: p for m, p in others.items() if law or p is not models[m]}
+            same = asked is problem
+            moved = {m: p for m, p in others.items() if not same or p is not models[m]}
             self.tails.add(key, tail, {**given, **_terms(metric, asked, moved)})
 
     def _scored(

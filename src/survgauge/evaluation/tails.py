@@ -52,6 +52,8 @@ def left_open(problem: Problem) -> bool:
 
 def under(problem: Problem, tail: str) -> Problem:
     """Return the same question with another tail of Kaplan-Meier and of laws given features."""
+    if problem.conditional is None and problem.options.get("tail") == tail:
+        return problem
 
     def build() -> Problem:
         given = problem.conditional
@@ -65,7 +67,9 @@ def under(problem: Problem, tail: str) -> Problem:
 def goes_on(prediction: Prediction, metric: Metric, problem: Problem, tail: str) -> Prediction:
     """Return predicted curves with another tail; the same where no time is read off a tail."""
     curves = prediction.curves
-    if curves is None or curves.reaches(0.5 if metric.loss == "absolute" else 1.0).all():
+    if curves is None or curves.tail == tail:
+        return prediction
+    if curves.reaches(0.5 if metric.loss == "absolute" else 1.0).all():
         return prediction
     found: Prediction = problem.look_up(
         prediction, ("tail", tail), lambda: Prediction(curves.with_tail(tail), None, None)

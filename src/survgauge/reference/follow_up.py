@@ -28,10 +28,12 @@ def thinned_out(reference: Reference) -> dict[str, float]:
         table = reference.table
         enough = np.flatnonzero(table.at_risk >= FEW_AT_RISK)
         place = int(enough[-1]) if enough.size else 0
-        time = table.times[place : place + 1]
-        alive, uncensored = float(reference.km.at(time)[0]), float(reference.censoring.at(time)[0])
+        # One value of each is needed, so the tables of both are not kept.
+        alive, uncensored = (
+            float(table.survival(censoring, restart=True)[place + 1]) for censoring in (False, True)
+        )
         return {
-            "reference_thin_from": float(time[0]),
+            "reference_thin_from": float(table.times[place]),
             "reference_survival_then": alive,
             "reference_lost": alive * (1.0 - uncensored),
         }

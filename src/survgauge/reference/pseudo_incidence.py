@@ -66,7 +66,9 @@ class PseudoIncidence:
         imaginary part of dF/dw_j at the weights w + i w h epsilon.
         """
         w, along = self.weight, self.weight * h
-        moved = self._status.incidence(w + 1j * _STEP * along)[1].imag / _STEP
+        weight = w.astype(complex)
+        weight.imag = _STEP * along
+        moved = self._status.incidence(weight)[1].imag / _STEP
         first = float(along.sum()) * self._slopes + float(along @ self._slopes)
         return -w * (first + float(w.sum()) * moved)
 

@@ -209,7 +209,6 @@ def test_names_are_not_searched_one_by_one(monkeypatch):
 @pytest.mark.parametrize(
     "words",
     [
-        [],
         ["evaluate", "--zzz"],
         ["evaluate", "--test", "d.csv"],
         ["evaluate", "--test", "d.csv", "--pred", "m=p.csv", "--tau", "soon"],

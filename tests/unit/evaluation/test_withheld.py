@@ -195,6 +195,8 @@ def test_other_models_are_not_taken_for_the_baseline() -> None:
     one[7] = one[7] ** 3  # one subject is told from the others
     mixed = sg.SurvivalCurves(exact.times, one, "step")
     assert "same_as_baseline" not in beside_kaplan_meier(mixed).support
+    late = sg.SurvivalCurves([0.0, 500.0], np.tile([1.0, 0.2], (300, 1)))  # only 0 is in reach
+    assert "same_as_baseline" not in beside_kaplan_meier(late).support
 
 
 # -- what is marked, and what is assumed -----------------------------------------------------------

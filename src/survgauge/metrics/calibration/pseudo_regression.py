@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats
+from ..._tools.arrays import Bools, Floats, dot, repeated
+from ..._tools.chunks import chunks
 from ...errors import UndefinedMetricError
 from .status import Pseudo
 
@@ -23,60 +25,88 @@ _FLAT = 1e-10
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """Pseudo-observed risks on 1 - exp(-exp(beta @ design + offset)), by least squares."""
+    """Pseudo-observed risks on 1 - exp(-exp(beta @ design + offset)), by least squares.
+
+    The last coefficient is that of a constant, which `design` does not hold. `information` holds
+    the second derivatives of half the loss at `beta`.
+    """
 
     pseudo: Pseudo
     design: Floats
     offset: Floats
     beta: Floats
+    information: Floats
 
     @classmethod
     def fit(cls, pseudo: Pseudo, design: Floats, offset: Floats, start: Floats) -> LeastSquares:
         """Go from `start` by Newton's steps, with shorter ones where they overshoot."""
-        weight, risk, beta = pseudo.weight, 1.0 - pseudo.values, start
-
-        def at(beta: Floats) -> tuple[Floats, Floats, Floats, float]:
-            mean, first, second = _risk(beta @ design + offset)
-            gap = risk - mean
-            return gap, first, second, float(weight @ gap**2)
-
-        gap, first, second, loss = at(beta)
+        beta, sums = start, _Sums.of(pseudo, design, offset, start)
         for _ in range(_STEPS):
-            curved = _weighted(design, weight * (first**2 - second * gap))
-            flat = _weighted(design, weight * first**2)
-            try:  # Gauss's information where the loss is not convex
-                step = np.linalg.solve(
-                    curved if np.linalg.eigvalsh(curved)[0] > _CONVEX * np.trace(flat) else flat,
-                    design @ (weight * first * gap),
-                )
+            try:
+                step = sums.step()
             except np.linalg.LinAlgError:
                 break
-            limit = loss + _ROUNDING * loss
+            limit = sums.loss + _ROUNDING * sums.loss
             for _ in range(_HALVINGS):
-                gap, first, second, loss = at(beta + step)
-                if loss <= limit:
+                sums = _Sums.of(pseudo, design, offset, beta + step)
+                if sums.loss <= limit:
                     break
                 step = step / 2
             beta = beta + step
             if np.abs(beta).max() > _FAR:
                 break
             if np.abs(step).max() < _EXACT * (1 + np.abs(beta).max()):
-                return cls(pseudo, design, offset, beta)
+                return cls(pseudo, design, offset, beta, sums.curved)
         raise UndefinedMetricError(
             "the regression of pseudo-observations on the predictions has no finite solution"
         )
 
     def influence(self) -> Floats:
         """What each subject, with its weight, adds to the coefficients: (p, n)."""
-        mean, first, second = _risk(self.beta @ self.design + self.offset)
-        weight, gap = self.pseudo.weight, 1.0 - self.pseudo.values - mean
-        information = _weighted(self.design, weight * (first**2 - second * gap))
+        pseudo, slope = self.pseudo, np.empty(self.design.shape[1])
+        score = np.empty((self.beta.size, slope.size))
+        for part in chunks(slope.size):
+            columns = _columns(part, self.design)
+            gap, first, _ = _at(part, columns, pseudo, self.offset, self.beta)
+            slope[part] = first
+            score[:, part] = columns * (pseudo.weight[part] * first * gap)
         # What a subject adds to the equations: its own part, and what it moves in the others'.
-        score = np.stack(
-            [weight * row * first * gap - self.pseudo.pulled(row * first) for row in self.design]
-        )
-        found: Floats = np.linalg.solve(information, score)
-        return found
+        for own, row in zip(score, self.design, strict=False):
+            own -= pseudo.pulled(row * slope)
+        score[-1] -= pseudo.pulled(slope)
+        for part in chunks(slope.size):
+            score[:, part] = np.linalg.solve(self.information, score[:, part])
+        return score
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Loss at some coefficients, and half its derivatives: downhill, exact and Gauss's second."""
+
+    loss: float
+    downhill: Floats
+    curved: Floats
+    flat: Floats
+
+    @classmethod
+    def of(cls, pseudo: Pseudo, design: Floats, offset: Floats, beta: Floats) -> _Sums:
+        """Add up over chunks of subjects, so that nothing of their size is made."""
+        loss, downhill = 0.0, np.zeros(beta.size)
+        curved, flat = np.zeros((2, beta.size, beta.size))
+        for part in chunks(design.shape[1]):
+            columns, weight = _columns(part, design), pseudo.weight[part]
+            gap, first, second = _at(part, columns, pseudo, offset, beta)
+            loss += float(weight @ gap**2)
+            downhill += columns @ (weight * first * gap)
+            curved += _weighted(columns, weight * (first**2 - second * gap))
+            flat += _weighted(columns, weight * first**2)
+        return cls(loss, downhill, curved, flat)
+
+    def step(self) -> Floats:
+        """Newton's step; by Gauss's information where the loss is not convex."""
+        convex = np.linalg.eigvalsh(self.curved)[0] > _CONVEX * np.trace(self.flat)
+        found = np.linalg.solve(self.curved if convex else self.flat, self.downhill)
+        return np.asarray(found, dtype=np.float64)
 
 
 class PseudoRegression:
@@ -93,35 +123,43 @@ class PseudoRegression:
     """
 
     def __init__(self, pseudo: Pseudo, columns: Floats) -> None:
-        weight = pseudo.weight
+        """Fit; `columns` are overwritten."""
+        weight, total = pseudo.weight, float(pseudo.weight.sum())
         self._weight = weight
-        self.mean: Floats = np.average(columns, axis=1, weights=weight)
-        self._centred: Floats = columns - self.mean[:, None]
-        spread = np.sqrt(np.average(self._centred**2, axis=1, weights=weight))
+        self.mean: Floats = np.array([dot(column, weight) for column in columns]) / total
+        columns -= self.mean[:, None]
+        spread = np.sqrt(np.array([dot(column**2, weight) / total for column in columns]))
         self._used: Bools = spread > 0
         self._scale: Floats = spread[self._used]
         self.beta: Floats = np.zeros(self.mean.size)
         self._hazard = -np.log(pseudo.survival)
         self.converged = self.identified = False
-        scaled = self._centred[self._used] / self._scale[:, None]
-        if not _tells_apart(scaled, weight):
+        #: The standardised columns.
+        self._design: Floats = columns if self._used.all() else columns[self._used]
+        self._design /= self._scale[:, None]
+        if not _tells_apart(self._design, weight):
             return
-        design = np.vstack((scaled, np.ones(weight.size)))
         start = np.append(np.zeros(self._scale.size), np.log(self._hazard))
         try:
-            self._fit = LeastSquares.fit(pseudo, design, np.zeros(weight.size), start)
-            self._influences = self._told(self._fit.influence() / weight)
+            self._fit = LeastSquares.fit(pseudo, self._design, repeated(0.0, weight.size), start)
+            np.linalg.inv(self._fit.information)
         except (UndefinedMetricError, np.linalg.LinAlgError):
             return
         self.converged = self.identified = True
         self.beta[self._used] = self._fit.beta[:-1] / self._scale
         self._hazard = float(np.exp(self._fit.beta[-1]))
 
-    def _told(self, influence: Floats) -> Floats:
+    @cached_property
+    def _influences(self) -> Floats:
         """Derivatives of `beta` and of the hazard by each frequency, from those of the fit."""
-        found = np.zeros((self.mean.size + 1, influence.shape[1]))
-        found[:-1][self._used] = influence[:-1] / self._scale[:, None]
-        found[-1] = influence[-1] * np.exp(self._fit.beta[-1])
+        moved = self._fit.influence()
+        moved /= self._weight
+        moved[:-1] /= self._scale[:, None]
+        moved[-1] *= self._hazard
+        if self._used.all():
+            return moved
+        found = np.zeros((self.mean.size + 1, self._weight.size))
+        found[np.append(self._used, True)] = moved
         return found
 
     def log_risk(self, columns: Floats) -> Floats:
@@ -132,7 +170,7 @@ class PseudoRegression:
     def relative_risk(self, step: Floats | None = None) -> Floats:
         """exp of `log_risk` of the subjects that the model was fitted to, had beta moved."""
         beta = self.beta if step is None else self.beta + step
-        return np.exp(beta @ self._centred)
+        return np.exp((beta[self._used] * self._scale) @ self._design)
 
     def hazard(self, t: float) -> float:
         """-log of the probability to be free of the event at the one time."""
@@ -144,7 +182,8 @@ class PseudoRegression:
 
     def column_sums(self, values: Floats) -> Floats:
         """Sums of the centred columns, times values: (p,)."""
-        found: Floats = self._centred @ values
+        found = np.zeros(self.mean.size)
+        found[self._used] = (self._design @ values) * self._scale
         return found
 
     def per_unit(self, along: Floats) -> Floats:
@@ -157,6 +196,19 @@ def _tells_apart(columns: Floats, weight: Floats) -> bool:
     if not columns.shape[0]:
         return True
     return bool(np.linalg.eigvalsh(_weighted(columns, weight / weight.sum()))[0] > _FLAT)
+
+
+def _columns(part: slice, design: Floats) -> Floats:
+    """Return the columns of some subjects, the constant among them."""
+    return np.vstack((design[:, part], np.ones(part.stop - part.start)))
+
+
+def _at(
+    part: slice, columns: Floats, pseudo: Pseudo, offset: Floats, beta: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Observed less fitted risks of some subjects; first and second derivatives of the fitted."""
+    mean, first, second = _risk(beta @ columns + offset[part])
+    return 1.0 - pseudo.values[part] - mean, first, second
 
 
 def _weighted(design: Floats, weight: Floats) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Floats
+from ..._tools.arrays import repeated
 from ..._tools.short_repr import ShortRepr
 from ...errors import NotApplicableError
 from ..details import Details, freedom
@@ -141,13 +141,14 @@ def calibration_slope_details(
     return slope_of(StatusAtTime.of(y_true, curves, time, probability, cause))
 
 
-def intercept_of(status: StatusAtTime) -> Details:
+def intercept_of(status: StatusAtTime, contributions: bool = True) -> Details:
     """Calibration in the large: predictions as they are, but for a constant."""
     x, moved = log_log(status.s)
-    return _details(status, moved, np.ones((1, x.size)), x, np.zeros(1), 0)
+    fit = LeastSquares.fit(status.pseudo, np.empty((0, x.size)), x, np.zeros(1))
+    return _details(status, moved, fit, contributions)
 
 
-def slope_of(status: StatusAtTime) -> Details:
+def slope_of(status: StatusAtTime, contributions: bool = True) -> Details:
     """Coefficient of the predictions, beside a constant."""
     x, moved = log_log(status.s)
     if not x.max() > x.min():
@@ -155,18 +156,16 @@ def slope_of(status: StatusAtTime) -> Details:
             "the calibration slope needs predictions that differ between subjects; all are equal"
         )
     middle = float(np.average(x, weights=status.pseudo.weight))
-    design = np.stack((np.ones(x.size), x - middle))
-    return _details(status, moved, design, np.zeros(x.size), np.array([middle, 1.0]), 1)
+    given = (x - middle)[None], repeated(0.0, x.size), np.array([1.0, middle])
+    return _details(status, moved, LeastSquares.fit(status.pseudo, *given), contributions)
 
 
-def _details(
-    status: StatusAtTime, moved: int, design: Floats, offset: Floats, start: Floats, which: int
-) -> Details:
-    fit = LeastSquares.fit(status.pseudo, design, offset, start)
-    psi = status.to_all(fit.influence()[which], 0.0)
-    support = status.support | {
-        "moved_from_0_or_1": moved,
-        "freedom": freedom(psi, status.y.weight),
-    }
-    value = float(fit.beta[which])
-    return Details(value, dict(status.convention), support, psi, status.frequency)
+def _details(status: StatusAtTime, moved: int, fit: LeastSquares, contributions: bool) -> Details:
+    """Tell the first coefficient of a fit."""
+    value, convention = float(fit.beta[0]), dict(status.convention)
+    support = status.support | {"moved_from_0_or_1": moved}
+    if not contributions:
+        return Details(value, convention, support, None, status.frequency)
+    psi = status.to_all(fit.influence()[0], 0.0)
+    support["freedom"] = freedom(psi, status.y.weight)
+    return Details(value, convention, support, psi, status.frequency)

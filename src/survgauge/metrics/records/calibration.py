@@ -86,11 +86,11 @@ def _observed_expected(problem: Problem, prediction: Prediction) -> Measured:
 
 
 def _intercept(problem: Problem, prediction: Prediction) -> Measured:
-    return intercept_of(StatusAtTime.asked(problem, prediction))
+    return intercept_of(StatusAtTime.asked(problem, prediction), problem.contributions)
 
 
 def _slope(problem: Problem, prediction: Prediction) -> Measured:
-    return slope_of(StatusAtTime.asked(problem, prediction))
+    return slope_of(StatusAtTime.asked(problem, prediction), problem.contributions)
 
 
 def _a_calibration(problem: Problem, prediction: Prediction) -> Measured:

@@ -70,7 +70,7 @@ def test_evaluate_and_streams_say_that_one_group_is_too_thin():
     assert other.value == pytest.approx(one.value, rel=1e-12)
     for ev in (whole, parts):
         (remark,) = [w for w in ev.warnings if w.code == "thin-groups"]
-        assert remark.metric == "one_calibration"
+        assert remark.metrics == ("one_calibration",)
     assert explain("thin-groups").weight == "caution"
 
 
