@@ -115,9 +115,11 @@ def intervals(task: Task, rng: np.random.Generator) -> Tally:
         ev = sg.evaluate(models, sample.y, metrics=names, **given, **options)
         for row in ev.rows():
             task.count(tally, row)
+        ends = {row["metric"]: row["until"] for row in ev.rows()}
         for row in ev.comparisons("right"):
-            _count_difference(task, tally, row)
-        found = any(w.code == "dependent-censoring" for w in ev.warnings)
+            _count_difference(task, tally, row, ends[row["metric"]])
+        known = ("dependent-censoring", "dependence-modelled")
+        found = any(w.code in known for w in ev.warnings)
         tally.test({"metric": "warning: dependent-censoring", "model": "any"}, 0.0 if found else 1)
         if not scenario.features:
             own = sg.evaluate(
@@ -140,10 +142,10 @@ def _options(sample: Sample) -> dict[str, Any]:
     return {"sample_weight": sample.weight} if scenario.weights else {}
 
 
-def _count_difference(task: Task, tally: Tally, row: dict[str, Any]) -> None:
-    """Count the interval of a difference from the right model."""
+def _count_difference(task: Task, tally: Tally, row: dict[str, Any], end: float | None) -> None:
+    """Count the interval of a difference from the right model; `end`: where its errors stop."""
     metric, pair = row["metric"], (row["model_a"], row["model_b"])
-    until = row.get("until", setting(task.scenario).tau)
+    until = setting(task.scenario).tau if end is None else end
     each = [task.targets(metric, model, None if metric in PAIRS else until) for model in pair]
     limit, truth = (first - second for first, second in zip(*each, strict=True))
     target = truth if np.isfinite(truth) else limit
