@@ -74,7 +74,11 @@ def _special(results: Results) -> Iterator[str]:
 
 
 def _truths(rows: list[Row]) -> list[Row]:
-    return [r for r in rows if estimates_truth(r["metric"]) and not has_best(r["metric"])]
+    return [
+        row for row in rows
+        if estimates_truth(row["metric"])
+        and not has_best(row["metric"]) and not is_surrogate(row["metric"])
+    ]  # fmt: skip
 
 
 def _by_column(rows: list[Row], columns: tuple[str, ...]) -> list[tuple[float, str, bool]]:
@@ -85,6 +89,8 @@ def _by_column(rows: list[Row], columns: tuple[str, ...]) -> list[tuple[float, s
         values = [pooled(row for row in own if row["column"] == c) for c in columns]
         known = [value for value in values if value is not None]
         text = " / ".join("–" if value is None else f"{value[0]:.0f}" for value in values)
+        if not known:  # no interval was given
+            continue
         good = all(outside(value, COVERAGE) != "↓" for value in known)
         found.append((min(known)[0], f"`{name}` {text}", good))
     return sorted(found)

@@ -8,6 +8,7 @@ from typing import Any
 from . import tables
 from .findings import findings
 from .results import Results, error_of
+from .scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "docs" / "results" / "coverage_table.json"
@@ -35,10 +36,9 @@ def render(data: dict[str, Any]) -> str:
 
 def _numbers(cells: dict[str, Any]) -> dict[str, str]:
     """Return how many samples there are, and when and with what code they were drawn."""
-    usual = [c["reps"] for name, c in cells.items() if name == "intervals-lognormal-50i-800"]
-    with_features = [c["reps"] for c in cells.values() if c["scenario"]["features"]]
-    reps, few = max(usual, default=0), max(with_features, default=0)
-    hours = sum(cell["seconds"] for cell in cells.values()) / 60
+    usual = [c["reps"] for c in cells.values() if _is_usual(c)] or [0]
+    given = [c["reps"] for c in cells.values() if c["scenario"]["features"]] or [0]
+    seconds = sum(cell["seconds"] for cell in cells.values())
     runs: dict[tuple[str, str, int], int] = {}
     for cell in cells.values():
         key = (cell["date"], cell["code"], cell["seed"])
@@ -48,12 +48,23 @@ def _numbers(cells: dict[str, Any]) -> dict[str, str]:
         for (day, code, seed), count in runs.items()
     )
     return {
-        "reps": str(reps),
-        "error": f"{error_of(reps):.1f}",
-        "pooled_error": f"{error_of(5 * reps):.1f}",
-        "feature_reps": str(few),
-        "feature_error": f"{error_of(5 * few):.1f}",
+        "reps": _span(usual),
+        "error": f"{error_of(min(usual)):.1f}",
+        "pooled_error": f"{error_of(5 * min(usual)):.1f}",
+        "feature_reps": _span(given),
+        "feature_error": f"{error_of(sum(given) / 2):.1f}",
         "cells": str(len(cells)),
-        "minutes": f"{hours:.0f}",
+        "minutes": f"{seconds / 60:.0f}",
         "made": made,
     }
+
+
+def _is_usual(cell: dict[str, Any]) -> bool:
+    scenario = Scenario(**cell["scenario"])
+    plain = Scenario(scenario.hazard, share=scenario.share, n=scenario.n)
+    return bool(cell["study"] == "intervals" and scenario == plain)
+
+
+def _span(numbers: list[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low}" if low == high else f"{low} to {high}"

@@ -12,6 +12,8 @@ from .truth import estimates_truth
 Row = dict[str, Any]
 #: Coverage and size that are promised, in %.
 COVERAGE, SIZE = (93.0, 97.0), (3.0, 7.0)
+#: Hundreds of shares are judged: an arrow needs a deviation that chance makes once in a hundred.
+SURE = 2.58 / 1.96
 MODELS = ("right", "late", "wrong")
 #: What a scenario is unless a table asks for something else.
 _USUAL = {
@@ -28,7 +30,9 @@ class Results:
         for cell in cells.values():
             where = {**cell["scenario"], "study": cell["study"], "draws": cell["reps"]}
             where["column"] = Scenario(**cell["scenario"]).column
-            self.rows += [{**where, **row} for row in cell["rows"]]
+            for row in cell["rows"]:
+                kind = "test" if "rejected" in row else "interval"
+                self.rows.append({**where, "kind": kind, "reps": cell["reps"], **row})
 
     def select(self, kind: str = "interval", **wanted: Any) -> list[Row]:
         """Return rows; a tuple stands for any of its values, and what is not named is as usual."""
@@ -80,7 +84,7 @@ def outside(found: tuple[float, int], promise: tuple[float, float]) -> str:
     """Return an arrow where a share lies outside what is promised, and not by chance."""
     value, samples = found
     middle = 95.0 if promise[1] > 50 else 5.0
-    beyond = abs(value - middle) > error_of(samples, middle)
+    beyond = abs(value - middle) > SURE * error_of(samples, middle)
     return ("↓" if value < promise[0] else "↑" if value > promise[1] else "") if beyond else ""
 
 

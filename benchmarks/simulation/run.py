@@ -105,8 +105,14 @@ def _cell(cell: Cell, stored: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "study": cell.study, "scenario": vars(cell.scenario), "reps": cell.reps,
         "seconds": round(sum(one["seconds"] for one in stored), 1),
-        "rows": [summary(row) for row in added(one["result"] for one in stored)],
+        "rows": [_short(summary(row), cell) for row in added(one["result"] for one in stored)],
     }  # fmt: skip
+
+
+def _short(row: dict[str, Any], cell: Cell) -> dict[str, Any]:
+    """Leave out what `results.Results` fills in: the kind, and the usual number of samples."""
+    usual = {"reps": cell.reps, "kind": "test" if "rejected" in row else "interval"}
+    return {name: value for name, value in row.items() if usual.get(name) != value}
 
 
 def _do(
