@@ -27,8 +27,6 @@ from .warnings import EvaluationWarning
 #: lay at 0.04 (median; three quarters below 0.14), a Weibull regression at 0.3, boosted trees of
 #: other settings at 0.33, a forest of other settings at 0.5, networks at 0.5 and more.
 NEAR = 0.2
-#: Code of the warning that censoring depends on features, where distributions given them are used.
-MODELLED = "dependence-modelled"
 
 
 def laws_given(
@@ -58,7 +56,8 @@ def check_features(X_train: Any, X_test: Any, y: Outcomes) -> list[EvaluationWar
     columns = numeric_columns(X_test, "X_test")
     if not len(columns):  # of text that does not vary
         return []
-    return [replace(found, code=MODELLED) for found in check_dependence(columns, y)]
+    found = check_dependence(columns, y)
+    return [EvaluationWarning("dependence-modelled", warning.message) for warning in found]
 
 
 def withhold_dependent(scores: list[Score], problem: Problem) -> list[Score]:
