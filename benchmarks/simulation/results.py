@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 from .plan import HAZARDS
@@ -20,6 +21,8 @@ _USUAL = {
     "study": "intervals", "hazard": HAZARDS, "features": False, "causes": 1, "entry": False,
     "clusters": 0, "weights": False, "model": MODELS, "variant": None,
 }  # fmt: skip
+#: Rows are looked up by these.
+_INDEXED = ("study", "kind", "hazard", "model", "features", "causes", "variant")
 
 
 class Results:
@@ -27,24 +30,30 @@ class Results:
 
     def __init__(self, cells: dict[str, Any]) -> None:
         self.rows: list[Row] = []
+        self._index: dict[tuple[Any, ...], list[Row]] = {}
         for cell in cells.values():
             where = {**cell["scenario"], "study": cell["study"], "draws": cell["reps"]}
             where["column"] = Scenario(**cell["scenario"]).column
             for row in cell["rows"]:
                 kind = "test" if "rejected" in row else "interval"
-                self.rows.append({**where, "kind": kind, "reps": cell["reps"], **row})
+                self.add({**where, "kind": kind, "reps": cell["reps"], **row})
+
+    def add(self, row: Row) -> None:
+        """Add a row."""
+        self.rows.append(row)
+        self._index.setdefault(tuple(row.get(name) for name in _INDEXED), []).append(row)
 
     def select(self, kind: str = "interval", **wanted: Any) -> list[Row]:
         """Return rows; a tuple stands for any of its values, and what is not named is as usual."""
         asked = {**_USUAL, **wanted, "kind": kind}
-        return [
-            row
-            for row in self.rows
-            if all(
-                row.get(name) in value if isinstance(value, tuple) else row.get(name) == value
-                for name, value in asked.items()
-            )
-        ]
+        places = [v if isinstance(v, tuple) else (v,) for v in (asked[k] for k in _INDEXED)]
+        rest = [(k, v if isinstance(v, tuple) else (v,)) for k, v in asked.items()]
+        rest = [(k, v) for k, v in rest if k not in _INDEXED]
+        found = []
+        for place in product(*places):
+            rows = self._index.get(place, ())
+            found += [row for row in rows if all(row.get(k) in v for k, v in rest)]
+        return found
 
     def metrics(self, kind: str = "interval", **wanted: Any) -> list[str]:
         """Return the metrics of these rows, in their order."""

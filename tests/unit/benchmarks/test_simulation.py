@@ -155,7 +155,8 @@ def test_shares_are_pooled_by_samples_and_models_of_a_sample_count_once():
 
 def test_words_name_an_interval_that_is_too_short_and_no_other():
     found = results.Results({})
-    found.rows = [row("brier", 84.0), row("auc", 95.0)]
+    for one in (row("brier", 84.0), row("auc", 95.0)):
+        found.add(one)
     text = " ".join(findings.findings(found))
     assert "Too short are `brier` (lognormal, n = 800: 84 %)" in text
     assert "auc" not in text
