@@ -8,12 +8,13 @@ export SURVGAUGE_DATA := $(DATA)
 endif
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test lint test-fast test-slow test-peer fuzz mutate coverage bench bench-check docs clean
+.PHONY: help demo test test-long lint test-fast test-slow test-peer fuzz mutate coverage bench bench-check docs clean
 .PHONY: test-lowest test-lowest-extras test-matrix
 
 help:
 	@echo "make demo       install into $(VENV) and evaluate models on data that ship in packages"
-	@echo "make test       lint, types, layers, unit and property tests, doctests, lowest versions"
+	@echo "make test       lint, types, layers, unit and property tests, doctests"
+	@echo "make test-long  pages in a browser, notebooks, runs that are killed, lowest versions (CI's second step)"
 	@echo "make test-matrix  the fast group on Python 3.10 to 3.13 where they are installed"
 	@echo "make test-lowest-extras  tests of the extras on their lowest versions"
 	@echo "make test-slow  statistical tests (minutes)"
@@ -50,10 +51,15 @@ lint: $(VENV)/.test
 	$(BIN)/lint-imports
 
 test-fast: $(VENV)/.test
-	bash tests/browser/chromium.sh
-	$(BIN)/python -m pytest -n 2 --doctest-modules -m "not slow and not peer"
+	$(BIN)/python -m pytest -n 2 --doctest-modules -m "not slow and not peer" \
+	  --ignore=tests/browser --ignore=tests/faults --ignore=tests/notebooks
 
-test: lint test-fast test-lowest
+test: lint test-fast
+
+test-long: $(VENV)/.test
+	bash tests/browser/chromium.sh
+	$(BIN)/python -m pytest -n 2 -m "not slow" tests/browser tests/faults tests/notebooks
+	PYTHON=$(PYTHON) bash tests/versions.sh lowest
 
 test-lowest test-lowest-extras test-matrix: test-%:
 	PYTHON=$(PYTHON) bash tests/versions.sh $*

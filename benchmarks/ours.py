@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ def harrell(data: Data) -> Callable[[], Any]:
     import survgauge as sg
 
     def with_standard_error() -> float:
-        details = sg.concordance_index_details(data.test, data.risk)
+        details = sg.concordance_index(data.test, data.risk)
         return details.value if details.stderr > 0 else float("nan")
 
     return with_standard_error
@@ -260,7 +260,7 @@ def single_input(data: Data) -> int:
     return sum(array.nbytes for array in arrays)
 
 
-def registered(name: str, needs: str, causes: str = "") -> Setup:
+def registered(name: str, needs: str, supports: Collection[str] = ()) -> Setup:
     """One metric of the registry, as `evaluate` computes it, without intervals."""
 
     def setup(data: Data) -> Callable[[], Any]:
@@ -272,7 +272,7 @@ def registered(name: str, needs: str, causes: str = "") -> Setup:
         elif needs == "curves":
             given = curves(data)
         train, test, cause = data.train, data.test, None
-        if causes == "needs":
+        if "all causes" in supports:
             (train, test), given, cause = outcomes_of_causes(data), incidence(data), 1
 
         def value() -> float:

@@ -38,7 +38,7 @@ compares this package with the others that compute the same things, and says whe
 promise. `make bench` repeats all of it on your machine, in an environment of its own, and writes
 this page; `make bench-check` says whether a change made something slower.
 
-![CPU seconds by number of subjects, one panel per task, one line per package](images/speed.svg)
+![CPU seconds by number of subjects, one panel per task, one line per package](../images/speed.svg)
 
 CPU seconds against the number of test subjects. A dashed end is an extrapolation: one call would
 take longer than 90 seconds. Lines that stop early ran out of memory or failed.
@@ -149,7 +149,7 @@ def write_pages(results: Results) -> None:
     from figure import draw
 
     README.write_text(between_markers(README.read_text(), readme_part(results)))
-    (DOCS / "speed.md").write_text(docs_page(results))
+    (DOCS / "explanation" / "speed.md").write_text(docs_page(results))
     draw(results, DOCS / "images" / "speed.svg")
 
 

@@ -71,7 +71,7 @@ def generate(folder: Path, rows: int, train: int) -> None:
 def measure(folder: Path, work: str, workers: int) -> dict:
     """Run one work in this process."""
     import survgauge as sg
-    from survgauge.sources.call import reference_of
+    from survgauge.evaluation.sources.arrow import reference_of
 
     reference = reference_of(str(folder / "train.parquet"))
     metrics, options = WORKS[work]
@@ -106,7 +106,7 @@ def measure(folder: Path, work: str, workers: int) -> dict:
 
 
 def read_only(folder: Path) -> int:
-    from survgauge.sources.parquet import ParquetSource
+    from survgauge.evaluation.sources.parquet import ParquetSource
 
     rows = 0
     for item in ParquetSource(folder).items(None):

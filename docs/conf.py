@@ -17,7 +17,7 @@ copyright = "the survgauge developers, MIT licence"
 version = release = survgauge.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
@@ -33,6 +33,7 @@ nitpicky = True
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath"]
 myst_heading_anchors = 4
+nb_execution_mode = "off"  # notebooks are run by the tests
 suppress_warnings = ["config.cache"]
 # A command and what it prints share a block in places; such a block is text to the highlighter.
 highlight_language = "python"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from docs_files import write_files
 
+from survgauge.estimators.surrogates import METHODS
 from survgauge.metrics.registry import REGISTRY
-from survgauge.reference.surrogates import METHODS
 
 collect_ignore = ["conf.py", "check_site.py", "_ext", "_build", "_generated"]
 

@@ -75,7 +75,7 @@ def run() -> int:
 
 INTRODUCTION = """\
 German breast cancer study: 686 patients, half of them for testing, times in days, 56 % censored.
-cox, weibull and km (Kaplan-Meier for everybody) predict curves; linear is least squares on the
+cox, weibull and km (the Kaplan-Meier baseline) predict curves; linear is least squares on the
 patients whose event was seen, which is biased on purpose: it cannot know about long survivors.
 
 First within five years (--tau 1825), which the follow-up supports for every model:

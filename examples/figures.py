@@ -37,7 +37,7 @@ def run() -> int:
         ev.plot(kind).savefig(path)
         print(path)
     # The numbers behind a figure, as a table:
-    print(sg.displays.ErrorByStatusDisplay.from_evaluation(ev).frame().round(1))
+    print(sg.displays.display(ev, "errors").frame().round(1))
     return 0
 
 

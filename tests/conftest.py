@@ -38,8 +38,8 @@ def _skip_without_extra():
 @pytest.fixture
 def registry():
     """Metrics and methods as they were, after the test."""
+    from survgauge.estimators.surrogates import METHODS
     from survgauge.metrics.registry import REGISTRY
-    from survgauge.reference.surrogates import METHODS
 
     saved = dict(REGISTRY), dict(METHODS)
     yield

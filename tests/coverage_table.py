@@ -1,4 +1,4 @@
-"""The simulations behind docs/inference.md, which live beside the benchmarks."""
+"""The simulations behind docs/explanation/inference.md, which live beside the benchmarks."""
 
 from __future__ import annotations
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from survgauge.metrics.ranking._tally import tally_counts
+from survgauge.metrics.ranking._pairs import sum_pairs
 
 
 def uniform(n, root, start=1):
@@ -33,6 +35,30 @@ def tied_case(n=60):
     scale, shape = 12 - 8 * x + 4 * noise, np.round(0.6 + uniform(n, 11), 1)
     survival = np.round(np.exp(-((grid / scale[:, None]) ** shape[:, None])), 2)
     return train, test, risk, grid, survival
+
+
+class SameTimePairs(NamedTuple):
+    """Pairs of equal times, each counted once.
+
+    `events` are pairs of two events, `events_tied` those of them with equal risks too. The others
+    are pairs of an event and a subject censored at the same time.
+    """
+
+    events: float
+    events_tied: float
+    concordant: float
+    discordant: float
+    tied: float
+
+
+def same_time_pairs(time, event, risk):
+    """Count the pairs of equal times, pair by pair."""
+    same, level = time[:, None] == time, risk[:, None] == risk
+    above = risk[:, None] > risk
+    events = np.triu(same & event[:, None] & event, 1)
+    beside = same & event[:, None] & ~event
+    kinds = events, events & level, beside & above, beside & ~above & ~level, beside & level
+    return SameTimePairs(*(float(kind.sum()) for kind in kinds))
 
 
 def concordance_by_rule(totals, same_time, rule):
@@ -68,17 +94,17 @@ def concordance_by_rule(totals, same_time, rule):
 
 def concordance_of(counts):
     """C of counted pairs, equal risks counting one half; NaN without a pair."""
-    tally = tally_counts(counts, "risk")
-    return tally.value if tally.pairs > 0 else float("nan")
+    sums = sum_pairs(counts, "risk")
+    return sums.value if sums.pairs > 0 else float("nan")
 
 
 def influence_of(counts):
     """What one copy of each subject adds to C: the contribution of a row over its frequency."""
-    psi, weight = tally_counts(counts, "risk").psi, counts.by_subject().weight
-    return psi if weight is None else psi / np.where(weight > 0, weight, 1)
+    influence, weight = sum_pairs(counts, "risk").influence, counts.weight
+    return influence if weight is None else influence / np.where(weight > 0, weight, 1)
 
 
 def stderr_of(counts):
     """Infinitesimal jackknife without a correction for the sample's size, as in R's survival."""
-    square, weight = influence_of(counts) ** 2, counts.by_subject().weight
+    square, weight = influence_of(counts) ** 2, counts.weight
     return np.sqrt(square.sum() if weight is None else np.dot(weight, square))

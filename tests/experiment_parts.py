@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from survgauge import Conditional, SurvivalCurves
-from survgauge.metrics.details import Details
-from survgauge.metrics.time.time_errors import time_error_details
+from survgauge.metrics.score import Score
+from survgauge.metrics.time.time_errors import time_error
 
 
 class Constant:
@@ -61,25 +61,27 @@ class Shifted(Constant):
         return np.maximum(self.value + 3.0 * np.asarray(X)[:, 0], 0.5)
 
 
-def truth_plus_one(problem: Any, prediction: Any) -> Details:
+def truth_plus_one(task: Any, prediction: Any) -> Score:
     """A metric of one's own: the uncensored error plus one."""
-    details = time_error_details(problem.y, prediction.times, method="uncensored")
-    return Details(details.value + 1.0, psi=details.psi)
+    details = time_error(task.y, prediction.times, method="uncensored")
+    return Score(details.value + 1.0, influence=details.contributions)
 
 
-def halving_law(X_train: Any, y_train: Any, X_test: Any, random_state: int = 0) -> Conditional:
-    """A law of one's own: event times that halve or double with the first feature."""
-    if os.environ.get("LAW_LOG"):
-        Path(os.environ["LAW_LOG"], f"{time.time_ns()}-{os.getpid()}").touch()
-    if os.environ.get("LAW_TROUBLE"):
-        raise ArithmeticError("a law on purpose")
+def halving_distribution(
+    X_train: Any, y_train: Any, X_test: Any, random_state: int = 0
+) -> Conditional:
+    """A distribution of one's own: event times that halve or double with the first feature."""
+    if os.environ.get("DISTRIBUTION_LOG"):
+        Path(os.environ["DISTRIBUTION_LOG"], f"{time.time_ns()}-{os.getpid()}").touch()
+    if os.environ.get("DISTRIBUTION_TROUBLE"):
+        raise ArithmeticError("a distribution on purpose")
     grid = np.linspace(0, float(y_train.time.max()), 40)[1:]
     scale = 20.0 * 2.0 ** np.asarray(X_test)[:, :1]
     curves = SurvivalCurves(grid, np.exp(-grid / scale), "step")
     later = SurvivalCurves(grid, np.exp(-0.5 * grid / scale), "step")
-    return Conditional(curves, later, {"law": "halving"})
+    return Conditional(curves, later, {"distribution": "halving"})
 
 
-def no_law(X_train: Any, y_train: Any, X_test: Any, random_state: int = 0) -> Any:
-    """Something that is not a law."""
-    return {"law": X_test}
+def no_distribution(X_train: Any, y_train: Any, X_test: Any, random_state: int = 0) -> Any:
+    """Something that is not a distribution."""
+    return {"distribution": X_test}

@@ -158,8 +158,8 @@ def expected_loss(name, c, p, y, tail="linear", scale=1.0, stop=math.inf, pieces
         low, high = max(c, last), min(end, stop)
         if high > low:
             width = (high - low) / pieces
-            mass = (1 - left) / last * width
-            atoms += [(low + (k + 0.5) * width, mass) for k in range(pieces)]
+            weight = (1 - left) / last * width
+            atoms += [(low + (k + 0.5) * width, weight) for k in range(pieces)]
         if end > stop:
             atoms.append((stop, 1 - stop * (1 - left) / last))
     elif left > 0 and tail == "exponential" and last > 0:

@@ -106,7 +106,7 @@ def concordance(y: sg.Outcomes, risk: np.ndarray, *, tau: float, weighted: bool)
 def doubly_robust(y: sg.Outcomes, predicted: np.ndarray, floor: float) -> np.ndarray:
     """m(a) + sum over event times u in (a, y] of [L(u) - m(u)] {dN(u) - h(u)} / G(u-) given a.
 
-    The law is Kaplan-Meier of the subjects, which must end at 0. L is the absolute error.
+    The distribution is Kaplan-Meier of the subjects, which must end at 0. L is the absolute error.
     """
     events = np.unique(y.time[y.event])
     hazards = np.array([1 - factor(y, u, censoring=False) for u in events])

@@ -29,7 +29,7 @@ def cells(lower, upper):
 
 
 def turnbull(lower, upper, weight=None, rounds=20_000):
-    """Turnbull's masses by plain EM over an n x m table; cells, masses, gradient at the end."""
+    """Turnbull's weights by plain EM over an n x m table; cells, weights, gradient at the end."""
     lower, upper = np.asarray(lower, float), np.asarray(upper, float)
     weight = np.ones(lower.size) if weight is None else np.asarray(weight, float)
     found = cells(lower, upper)
@@ -42,10 +42,10 @@ def turnbull(lower, upper, weight=None, rounds=20_000):
     return found, p, gradient
 
 
-def law_points(cells, mass, points=4000):
-    """A law as many points of equal weight in each cell: (times, weights)."""
+def distribution_points(cells, weight, points=4000):
+    """A distribution as many points of equal weight in each cell: (times, weights)."""
     times, weights = [], []
-    for (left, right), p in zip(cells, mass, strict=True):
+    for (left, right), p in zip(cells, weight, strict=True):
         number = 1 if left == right or np.isinf(right) else points
         for k in range(number):
             times.append(left + (right - left) * (k + 0.5) / number if number > 1 else right)
@@ -54,7 +54,7 @@ def law_points(cells, mass, points=4000):
 
 
 def given_interval(lower, upper, times, weights):
-    """Points of a law inside an interval, with weights that sum to 1."""
+    """Points of a distribution inside an interval, with weights that sum to 1."""
     inside = (times == lower) if lower == upper else (times > lower) & (times <= upper)
     if not inside.any():
         if lower == upper or np.isinf(upper):

@@ -20,8 +20,8 @@ LOSS = {
 
 
 @dataclass
-class Law:
-    """A law with atoms, and a tail from `last` on where they leave something over."""
+class Distribution:
+    """A distribution with atoms, and a tail from `last` on where they leave something over."""
 
     atoms: list
     survival: list
@@ -31,7 +31,7 @@ class Law:
 
     @property
     def points(self):
-        """Atoms with their masses, those past the horizon at the horizon."""
+        """Atoms with their weights, those past the horizon at the horizon."""
         before, found = 1.0, []
         for t, s in zip(self.atoms, self.survival, strict=True):
             found.append((min(t, self.tau), before - s))
@@ -52,8 +52,8 @@ class Law:
 
     def expected(self, f, u, kinks=()):
         """E[f(T) given T > u], f(u) where nothing is later."""
-        total = sum(mass * f(t) for t, mass in self.points if t > u)
-        alive = sum(mass for t, mass in self.points if t > u)
+        total = sum(weight * f(t) for t, weight in self.points if t > u)
+        alive = sum(weight for t, weight in self.points if t > u)
         left = self.survival[-1] if len(self.survival) else 1.0
         if left > 0 and self.tail != "hold" and self.last < self.tau:
             start = max(u, self.last)
@@ -84,15 +84,15 @@ def floored(times, values, floor):
     return kept
 
 
-def phi(loss, y, event, p, law, jumps):
+def phi(loss, y, event, p, distribution, jumps):
     """Doubly robust loss of one subject; `jumps` of G are (time, before, after)."""
     f = lambda t: LOSS[loss](t, p)  # noqa: E731
-    return phi_of(f, y, event, law, jumps, kinks=(p,))
+    return phi_of(f, y, event, distribution, jumps, kinks=(p,))
 
 
-def phi_of(f, y, event, law, jumps, kinks=()):
+def phi_of(f, y, event, distribution, jumps, kinks=()):
     """Doubly robust value of any function of the event time."""
-    m = lambda u: law.expected(f, u, kinks)  # noqa: E731
+    m = lambda u: distribution.expected(f, u, kinks)  # noqa: E731
     before = after = 1.0
     spent = 0.0
     for v, left, right in jumps:
@@ -103,17 +103,17 @@ def phi_of(f, y, event, law, jumps, kinks=()):
     return (f(y) / before if event else m(y) / after) - spent
 
 
-def phi_by_residuals(loss, y, event, p, law, jumps):
-    """The other form, for laws of atoms alone: a plug-in plus residuals."""
+def phi_by_residuals(loss, y, event, p, distribution, jumps):
+    """The other form, for distributions of atoms alone: a plug-in plus residuals."""
     f = lambda t: LOSS[loss](t, p)  # noqa: E731
-    total, alive = law.expected(f, -1.0), 1.0
-    for t, mass in law.points:
+    total, alive = distribution.expected(f, -1.0), 1.0
+    for t, weight in distribution.points:
         if t > y or alive <= 1e-12:
             break
         before = 1.0
         for v, _, right in jumps:
             before = right if v < t else before
-        residual = f(t) - law.expected(f, t)
-        total += residual / before * ((event and t == y) - mass / alive)
-        alive -= mass
+        residual = f(t) - distribution.expected(f, t)
+        total += residual / before * ((event and t == y) - weight / alive)
+        alive -= weight
     return total

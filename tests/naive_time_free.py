@@ -26,30 +26,30 @@ def steps(times, codes, weights=None):
     return found
 
 
-def time_free(law, cause, tau):
+def time_free(distribution, cause, tau):
     """Mean time free of the cause: tau less the area under its incidence."""
-    return tau - sum((tau - u) * rises.get(cause, 0.0) for u, rises, _ in law if u < tau)
+    return tau - sum((tau - u) * rises.get(cause, 0.0) for u, rises, _ in distribution if u < tau)
 
 
-def expected(f, law, cause, tau, u):
+def expected(f, distribution, cause, tau, u):
     """E[f(time free of the cause) given no event by u]."""
     alive, total, own = 1.0, 0.0, 0.0
-    for t, rises, left in law:
+    for t, rises, left in distribution:
         if t <= u:
             alive = left
         elif t < tau:
             own += rises.get(cause, 0.0)
             total += rises.get(cause, 0.0) * f(t)
     if alive <= 0:  # the event comes at once, of this cause as often as it is this one in the end
-        share = sum(rises.get(cause, 0.0) for _, rises, _ in law)
+        share = sum(rises.get(cause, 0.0) for _, rises, _ in distribution)
         return share * f(u) + (1 - share) * f(tau)
     return (total + f(tau) * (alive - own)) / alive
 
 
-def phi(loss, time, code, p, law, cause, tau, jumps):
+def phi(loss, time, code, p, distribution, cause, tau, jumps):
     """Doubly robust loss of one subject; `jumps` of G are (time, before, after)."""
     f = lambda t: LOSS[loss](t, p)  # noqa: E731
-    m = lambda u: expected(f, law, cause, tau, u)  # noqa: E731
+    m = lambda u: expected(f, distribution, cause, tau, u)  # noqa: E731
     y, seen = min(time, tau), code > 0 or time >= tau
     before = after = 1.0
     spent = 0.0

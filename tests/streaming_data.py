@@ -9,9 +9,6 @@ import numpy as np
 
 import survgauge as sg
 from survgauge.metrics.registry import metrics_of
-from survgauge.sources.arrow import as_source
-from survgauge.sources.call import merged, outline_item
-from survgauge.sources.question import Request, scoring_of
 
 GRID = np.linspace(0, 25, 12)
 #: All that stream and need no threshold, which is a setting of its own.
@@ -24,7 +21,7 @@ NAMES = tuple(
 ENTRY_NAMES = tuple(
     name
     for name in NAMES
-    if metrics_of()[name].takes_entry and not metrics_of()[name].needs_all(True)
+    if "entry" in metrics_of()[name].supports and not metrics_of()[name].needs_all(True)
 )
 #: Metrics of interval-censored outcomes that stream.
 INTERVAL_NAMES = tuple(n for n, metric in metrics_of("interval").items() if not metric.needs_all())
@@ -126,8 +123,6 @@ def differences(one, other, where="", rel=1e-10, near=1e-13):
         return []  # a stream has none: its subjects cannot be read again
     if where.endswith("/by") and not (one and other):
         return []  # one column of labels has a name in a stream, and none as an array
-    if where == "/support/median_follow_up" and None in (one, other):
-        return []  # a stream that counts no outcomes does not know it
     if isinstance(one, dict) and isinstance(other, dict):
         return [
             text
@@ -165,21 +160,3 @@ def _same_but_for_rounding(one, other):
         return False
     pairs = zip(re.findall(number, one), re.findall(number, other), strict=True)
     return all(abs(int(a.replace(".", "")) - int(b.replace(".", ""))) <= 1 for a, b in pairs)
-
-
-def question(metrics, y_train, *, n_boot=0, bootstrap=False, **settings):
-    """What is asked of a stream, as `evaluate_stream` asks it."""
-    return Request.of(
-        metrics, confidence=0.95, random_state=0, n_boot=n_boot,
-        bootstrap=bootstrap, baseline=True, unit="",
-        settings={"min_g": 0.05, "min_at_risk": 10, **settings},
-    )  # fmt: skip
-
-
-def scored(request, layout, y_train, batches):
-    """The layout of batches, and what every chunk of them is asked after a first pass."""
-    source = as_source(batches)
-    layout = layout.resolved(source.first())
-    items = source.items(layout.outcome_columns)
-    outline = merged(outline_item(item, layout, request) for item in items)
-    return source, scoring_of(request, layout, sg.Reference(y_train), outline)

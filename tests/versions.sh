@@ -14,27 +14,27 @@ PIP=(-m pip install --quiet --disable-pip-version-check)
 BASE=(
   tests/contract tests/property/test_pseudo_observations.py tests/property/test_time_errors.py
   tests/reference
-  tests/unit/data/test_adapters.py tests/unit/metrics/ranking/test_antolini.py tests/unit/metrics/ranking/test_antolini_bounds.py
-  tests/unit/metrics/ranking/test_auc_kernel.py tests/unit/metrics/calibration/test_calibration.py tests/unit/reference/test_cox.py
-  tests/unit/data/test_curves.py tests/unit/metrics/probability/test_densities.py tests/unit/metrics/ranking/test_discrimination.py
-  tests/unit/metrics/ranking/test_dynamic_auc.py tests/unit/evaluation/test_evaluation.py tests/unit/inference/test_inference.py
-  tests/unit/metrics/test_logrank.py tests/unit/reference/test_kaplan_meier.py tests/unit/_tools/test_numbers.py
+  tests/unit/data/test_adapters.py tests/unit/metrics/ranking/test_every_pair.py
+  tests/unit/metrics/ranking/test_auc_kernel.py tests/unit/metrics/calibration/test_calibration.py tests/unit/estimators/test_cox.py
+  tests/unit/data/test_curves.py tests/unit/metrics/probability/test_densities.py tests/unit/metrics/ranking/test_concordance.py
+  tests/unit/metrics/ranking/test_auc.py tests/unit/evaluation/test_evaluation.py tests/unit/evaluation/inference/test_inference.py
+  tests/unit/metrics/test_group_tests.py tests/unit/estimators/test_kaplan_meier.py tests/unit/_tools/test_numbers.py
   tests/unit/data/test_outcomes.py tests/unit/metrics/ranking/test_pairs.py tests/unit/metrics/time/test_parts.py
   tests/unit/metrics/probability/test_probability.py tests/unit/_tools/test_random.py tests/unit/metrics/calibration/test_residuals.py
-  tests/unit/metrics/calibration/test_smooth_calibration.py tests/unit/_tools/test_sorting.py tests/unit/sources/test_streaming.py
+  tests/unit/metrics/calibration/test_smooth_calibration.py tests/unit/_tools/test_sorting.py tests/unit/evaluation/sources/test_streaming.py
   tests/unit/metrics/time/test_time_errors.py
 )
 # Tests that need an extra.
 EXTRAS=(
-  tests/contract tests/unit/data/test_adapters.py tests/unit/cli/test_censor_command.py
-  tests/unit/censoring/test_censoring.py tests/unit/cli/test_cli.py tests/unit/datasets/test_datasets.py
-  tests/unit/datasets/test_datasets_packages.py tests/unit/displays/test_displays.py tests/unit/displays/test_displays_plots.py
-  tests/unit/experiment/test_experiment_cells.py tests/unit/experiment/test_experiment_dask.py
-  tests/unit/experiment/test_experiment_results.py tests/unit/experiment/test_experiment_run.py tests/unit/datasets/test_mimic.py
-  tests/unit/models/test_models_classical.py tests/unit/models/test_models_torch.py tests/unit/data/test_outcomes.py
-  tests/unit/datasets/test_preprocessing.py tests/unit/report/test_report.py tests/unit/scorers/test_scorers.py
-  tests/unit/cli/test_streaming_command.py tests/unit/sources/test_streaming_dask.py
-  tests/unit/sources/test_streaming_parity.py
+  tests/contract tests/unit/data/test_adapters.py tests/unit/cli/test_censor.py
+  tests/unit/bench/censoring/test_generate.py tests/unit/cli/test_evaluate.py tests/unit/bench/datasets/test_catalogue.py
+  tests/unit/bench/datasets/test_readers.py tests/unit/report/displays/test_displays.py tests/unit/report/displays/test_displays_plots.py
+  tests/unit/bench/experiment/test_cells.py tests/unit/bench/experiment/test_runner_dask.py
+  tests/unit/bench/experiment/test_results.py tests/unit/bench/experiment/test_runner.py tests/unit/bench/datasets/test_mimic.py
+  tests/unit/bench/models/test_classical.py tests/unit/bench/models/test_torch_models.py tests/unit/data/test_outcomes.py
+  tests/unit/bench/datasets/test_preprocessing.py tests/unit/report/test_report.py tests/unit/evaluation/scorers/test_scorers.py
+  tests/unit/cli/test_stream.py tests/unit/evaluation/sources/test_streaming_dask.py
+  tests/unit/evaluation/sources/test_streaming_parity.py
 )
 
 # The first Python of one of these versions: the running one, on the path, or of pyenv.

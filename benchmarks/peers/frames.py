@@ -151,21 +151,6 @@ def hazardous_c_of_cause(data: Data) -> Call:
     return lambda: concordance_index_incidence(test, incidence, **options)
 
 
-def hazardous_accuracy(data: Data) -> Call:
-    """It takes the probability of being event-free as the first of the states."""
-    from hazardous.metrics import accuracy_in_time
-
-    free = data.survival_at_times[:, None]
-    states, test = np.concatenate((free, data.incidence), axis=1), _frames_of_causes(data)[1]
-
-    def mean() -> float:
-        values, times = accuracy_in_time(test, states, data.times)
-        steps = np.diff(times)
-        return float(steps @ (values[1:] + values[:-1]) / 2 / steps.sum())
-
-    return mean
-
-
 def hazardous_km_calibration(data: Data) -> Call:
     from hazardous.metrics import km_calibration
 

@@ -1,4 +1,4 @@
-"""`make coverage-table`: simulate, write docs/results/coverage_table.json and docs/inference.md."""
+"""`make coverage-table`: simulate, write coverage_table.json and explanation/inference.md."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def _independent(results: Results) -> Iterator[str]:
         for hazard in HAZARDS
         for n in SIZES
     ]
-    yield _sentence("Censoring that depends on nothing", *_judged(results, groups))
+    yield _sentence("Independent censoring", *_judged(results, groups))
 
 
 def _special(results: Results) -> Iterator[str]:
@@ -102,8 +102,8 @@ def _dependent(results: Results) -> Iterator[str]:
     if rows:
         told = ", ".join(text for _, text, good in _by_column(rows, columns) if not good)
         yield (
-            "**Where censoring depends on features that are not given, intervals do not cover**, "
-            "and nothing in the numbers tells you. Coverage in % with 800 subjects under "
+            "**If censoring depends on features that are not given, coverage is too low**, and "
+            "nothing in the numbers shows it. Coverage in % with 800 subjects under "
             f"{' / '.join(columns)} (percent censored; moderate, strong dependence): {told}. Give "
             "the features (`X_train=`, `X_test=`)."
         )
@@ -119,8 +119,8 @@ def _features(results: Results) -> Iterator[str]:
         yield (
             f"**With the features given**, coverage in % under {' / '.join(columns)} with 800 "
             "subjects: "
-            + (f"as promised {kept}. " if kept else "")
-            + (f"**Not as promised** {lost}." if lost else "")
+            + (f"on target {kept}. " if kept else "")
+            + (f"**Below target** {lost}." if lost else "")
         )
 
 
@@ -131,8 +131,8 @@ def _po(results: Results) -> Iterator[str]:
         if shares:
             yield (
                 f"`mae_po` covers the *true* error up to the horizon in {min(shares):.0f} to "
-                f"{max(shares):.0f} % (n = {n}): its interval is about its own limit, as that of "
-                "every error that replaces censored times."
+                f"{max(shares):.0f} % (n = {n}): its interval refers to its own limit, like that "
+                "of every error with imputed times."
             )
 
 
@@ -148,9 +148,9 @@ def _tests(results: Results) -> Iterator[str]:
         text = f"`{name}` {_range(known)}"
         (lost if any(outside(value, SIZE) == "↑" for value in known) else kept).append(text)
     if kept:
-        yield f"Tests that reject the right model at their level of 5 %: {', '.join(kept)}."
+        yield f"Tests with the correct size (nominal 5 %): {', '.join(kept)}."
     if lost:
-        yield f"Tests that reject the right model too often somewhere: {', '.join(lost)}."
+        yield f"Tests that reject the right model too often in some scenario: {', '.join(lost)}."
 
 
 def _range(values: list[tuple[float, int]]) -> str:
@@ -168,8 +168,8 @@ def _equal(results: Results) -> Iterator[str]:
     if all(value is not None for pair in shares for value in pair):
         two, five = (" and ".join(f"{v[0]:.1f}" for v in pair if v) for pair in shares)
         yield (
-            f"Of two equally good models the verdict calls one best in {two} % of the samples (n = "
-            f"200 and 800), of five in {five} %."
+            f"The verdict names one of two equally good models as best in {two} % of the samples "
+            f"(n = 200 and 800), and one of five in {five} %."
         )
     names = [n for n in results.metrics("test", model="two equal", **key) if "verdict" not in n]
     sizes = [
@@ -177,8 +177,8 @@ def _equal(results: Results) -> Iterator[str]:
         for name in names for n in SIZES
     ]  # fmt: skip
     if names:
-        told = _range([size for size in sizes if size])
-        yield f"Two equally good models differ at the 5 % level, by metric and size: {told}."
+        told = _range([size for size in sizes if size]).strip("()")
+        yield f"Two equally good models differ at the 5 % level in {told}, by metric and n."
     rows = results.select("test", model="wrong sign", column=INDEPENDENT)
     mistaken = [row["rejected"] for row in rows if not is_surrogate(row["metric"])]
     if mistaken:
@@ -200,7 +200,7 @@ def _functions(results: Results) -> Iterator[str]:
         if any(outside(value, SIZE) == "↑" for value in known):
             lost.append(f"{name} {_range(known)}")
     if lost:
-        yield f"Forms outside `evaluate` that reject the right model too often: {', '.join(lost)}."
+        yield f"Tests outside `evaluate` that reject the right model too often: {', '.join(lost)}."
 
 
 def _selection(results: Results) -> Iterator[str]:
@@ -208,6 +208,6 @@ def _selection(results: Results) -> Iterator[str]:
         rows = results.select("test", study="selection", model="best of ten", variant=variant)
         if rows:
             yield (
-                "The best of ten models without information is said to beat Kaplan-Meier in "
-                f"{span(rows)} {words} an adjustment for the choice (2.5 % would be right)."
+                "The best of ten models without information is significantly better than "
+                f"Kaplan-Meier in {span(rows)} {words} adjustment for the choice (nominal 2.5 %)."
             )

@@ -1,4 +1,4 @@
-"""Write docs/inference.md from docs/results/coverage_table.json: tables and words around them."""
+"""Write docs/explanation/inference.md: tables of coverage_table.json and words around them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "docs" / "results" / "coverage_table.json"
-PAGE = ROOT / "docs" / "inference.md"
+PAGE = ROOT / "docs" / "explanation" / "inference.md"
 TEMPLATE = Path(__file__).with_name("template.md")
 #: Functions that make a table of the same name in the template.
 TABLES = (

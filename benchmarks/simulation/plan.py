@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from . import studies
+from .quality import Quality
 from .scenario import Scenario, stream
 from .studies import Task, is_plain, training_set
-from .tally import Tally
 from .truth import Truth, limits, truth
 
 #: Reference sets, and so parts, of each cell.
@@ -19,7 +19,7 @@ BLOCKS = 3
 SIZES = (200, 800)
 SHARES = (20, 50, 75)
 HAZARDS = ("weibull", "lognormal", "loglogistic", "cure", "crossing")
-STUDIES: dict[str, Callable[[Task, np.random.Generator], Tally]] = {
+STUDIES: dict[str, Callable[[Task, np.random.Generator], Quality]] = {
     name: getattr(studies, name)
     for name in ("intervals", "equals", "functions", "shift", "selection", "folds")
 }

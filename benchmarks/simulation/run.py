@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .plan import Cell, Part, needed, parts, run_part
-from .tally import added, summary
+from .quality import added, summary
 from .workers import workers
 
 HERE = Path(__file__).resolve().parent

@@ -10,10 +10,11 @@ import numpy as np
 
 import survgauge as sg
 from survgauge.evaluation.verdict import headline, verdicts
+from survgauge.metrics import group_tests
 from survgauge.metrics.registry import REGISTRY, metrics_of
 
+from .quality import Quality
 from .scenario import CAUSES, Sample, Scenario, draw, predict, setting, stream
-from .tally import Tally
 from .truth import MODELS, THRESHOLD, Truth, estimates_truth, is_time_error
 
 #: Subjects of a reference set.
@@ -50,16 +51,16 @@ class Task:
             "cause": CAUSES[0] if self.scenario.causes > 1 else None,
         }  # fmt: skip
 
-    def count(self, tally: Tally, row: dict[str, Any], **names: str) -> None:
+    def count(self, quality: Quality, row: dict[str, Any], **names: str) -> None:
         """Count an interval or a test of `evaluate`."""
         metric, model = REGISTRY[row["metric"]], row["model"]
         key = {"metric": metric.name, "model": model, **names}
         if metric.inference == "test":
-            tally.test(key, row["value"])
+            quality.test(key, row["value"])
             return
         limit, truth = self.targets(metric.name, model, row["until"])
         if np.isfinite([limit, truth]).any():
-            tally.interval(key, row, limit, truth, metric.range)
+            quality.interval(key, row, limit, truth, metric.range)
 
     def targets(self, metric: str, model: str, until: float | None) -> tuple[float, float]:
         """Return the limit and the true value of a metric; NaN where there is none."""
@@ -88,8 +89,8 @@ def metrics_for(scenario: Scenario) -> list[str]:
     """Return what can be asked in a scenario and has a true value, a best one or a size."""
     found = []
     for name, metric in metrics_of(cause=1 if scenario.causes > 1 else None).items():
-        can = (not scenario.entry or metric.takes_entry) and (
-            not scenario.weights or metric.takes_sample_weight
+        can = (not scenario.entry or "entry" in metric.supports) and (
+            not scenario.weights or "weights" in metric.supports
         )
         if is_time_error(name):
             wanted = name in ERRORS
@@ -101,9 +102,9 @@ def metrics_for(scenario: Scenario) -> list[str]:
     return found
 
 
-def intervals(task: Task, rng: np.random.Generator) -> Tally:
+def intervals(task: Task, rng: np.random.Generator) -> Quality:
     """The right, a late and a wrong model: intervals, differences, tests."""
-    tally, scenario, given = Tally(), task.scenario, task.settings()
+    quality, scenario, given = Quality(), task.scenario, task.settings()
     names = metrics_for(scenario)
     for sample in task.samples(rng):
         models = {model: predict(sample, model) for model in MODELS}
@@ -114,24 +115,26 @@ def intervals(task: Task, rng: np.random.Generator) -> Tally:
             options |= {"X_train": train.x, "X_test": sample.x}
         ev = sg.evaluate(models, sample.y, metrics=names, **given, **options)
         for row in ev.rows():
-            task.count(tally, row)
+            task.count(quality, row)
         ends = {row["metric"]: row["until"] for row in ev.rows()}
         for row in ev.comparisons("right"):
-            _count_difference(task, tally, row, ends[row["metric"]])
+            _count_difference(task, quality, row, ends[row["metric"]])
         known = ("dependent-censoring", "dependence-modelled")
         found = any(w.code in known for w in ev.warnings)
-        tally.test({"metric": "warning: dependent-censoring", "model": "any"}, 0.0 if found else 1)
+        quality.test(
+            {"metric": "warning: dependent-censoring", "model": "any"}, 0.0 if found else 1
+        )
         if not scenario.features:
             own = sg.evaluate(
                 models, sample.y, metrics=["mae_within"], **{**given, "tau": None}, **options
             )
             for row in own.rows():
-                task.count(tally, row, variant="own horizon")
+                task.count(quality, row, variant="own horizon")
         if options and not scenario.features:
             plain = sg.evaluate({"right": models["right"]}, sample.y, metrics=names, **given)
             for row in plain.rows():
-                task.count(tally, row, variant="ignored")
-    return tally
+                task.count(quality, row, variant="ignored")
+    return quality
 
 
 def _options(sample: Sample) -> dict[str, Any]:
@@ -142,7 +145,7 @@ def _options(sample: Sample) -> dict[str, Any]:
     return {"sample_weight": sample.weight} if scenario.weights else {}
 
 
-def _count_difference(task: Task, tally: Tally, row: dict[str, Any], end: float | None) -> None:
+def _count_difference(task: Task, quality: Quality, row: dict[str, Any], end: float | None) -> None:
     """Count the interval of a difference from the right model; `end`: where its errors stop."""
     metric, pair = row["metric"], (row["model_a"], row["model_b"])
     until = setting(task.scenario).tau if end is None else end
@@ -152,36 +155,36 @@ def _count_difference(task: Task, tally: Tally, row: dict[str, Any], end: float 
     if not np.isfinite(target):
         return
     key = {"metric": metric, "model": f"{pair[0]} - {pair[1]}"}
-    tally.interval(key, row, limit, truth)
+    quality.interval(key, row, limit, truth)
     mistaken = row["p_value"] < 0.05 and row["difference"] * target < 0
-    tally.test({"metric": metric, "model": "wrong sign"}, 0.0 if mistaken else 1.0)
+    quality.test({"metric": metric, "model": "wrong sign"}, 0.0 if mistaken else 1.0)
 
 
-def equals(task: Task, rng: np.random.Generator) -> Tally:
+def equals(task: Task, rng: np.random.Generator) -> Quality:
     """Equally good models: how often two of them differ, and how often the verdict names one."""
-    tally, given = Tally(), task.settings()
+    quality, given = Quality(), task.settings()
     names = [f"equal {k}" for k in range(1, 6)]
     for sample in task.samples(rng):
         models = {model: predict(sample, model) for model in names}
         two = {model: models[model] for model in names[:2]}
         ev = sg.evaluate(two, sample.y, metrics=list(FEW), **given)
         for row in ev.comparisons():
-            tally.test({"metric": row["metric"], "model": "two equal"}, row["p_value"])
-        _count_verdict(tally, ev, "two equal")
+            quality.test({"metric": row["metric"], "model": "two equal"}, row["p_value"])
+        _count_verdict(quality, ev, "two equal")
         ev = sg.evaluate(models, sample.y, metrics=["mae_within"], **given)
-        _count_verdict(tally, ev, "five equal")
-    return tally
+        _count_verdict(quality, ev, "five equal")
+    return quality
 
 
-def _count_verdict(tally: Tally, ev: Any, model: str) -> None:
+def _count_verdict(quality: Quality, ev: Any, model: str) -> None:
     data = ev.to_dict()
     alone = len(verdicts(data, headline(data))[0].best) == 1
-    tally.test({"metric": "verdict: is best", "model": model}, 0.0 if alone else 1.0)
+    quality.test({"metric": "verdict: is best", "model": model}, 0.0 if alone else 1.0)
 
 
-def shift(task: Task, rng: np.random.Generator) -> Tally:
+def shift(task: Task, rng: np.random.Generator) -> Quality:
     """Training subjects are censored less than test subjects: whose G is it."""
-    tally, given = Tally(), task.settings()
+    quality, given = Quality(), task.settings()
     lightly = training_set(task.seed, replace(task.scenario, share=20), task.block)
     given["y_train"] = lightly
     names = ["mae_ipcw_d", "brier", "ibs", "uno", "auc"]
@@ -190,13 +193,13 @@ def shift(task: Task, rng: np.random.Generator) -> Tally:
         for way, options in (("default", {}), ("train", {"censoring": "train"})):
             ev = sg.evaluate(models, sample.y, metrics=names, **given, **options)
             for row in ev.rows():
-                task.count(tally, row, variant=way)
-    return tally
+                task.count(quality, row, variant=way)
+    return quality
 
 
-def selection(task: Task, rng: np.random.Generator) -> Tally:
+def selection(task: Task, rng: np.random.Generator) -> Quality:
     """Ten models without information: how often is the best said to beat Kaplan-Meier."""
-    tally, given, n = Tally(), task.settings(), task.scenario.n
+    quality, given, n = Quality(), task.settings(), task.scenario.n
     names = ["mae_po", "mae_within", "ibs", "brier"]
     grid = setting(task.scenario).grid
     # Past the reference set the curve is drawn out, so that every model has a median.
@@ -211,34 +214,35 @@ def selection(task: Task, rng: np.random.Generator) -> Tally:
             better = [r for r in rows if r["difference"] < 0]
             for label in ("p_value", "p_holm"):
                 least = min((r[label] for r in better), default=1.0)
-                tally.test({"metric": name, "model": "best of ten", "variant": label}, least)
-    return tally
+                quality.test({"metric": name, "model": "best of ten", "variant": label}, least)
+    return quality
 
 
-def functions(task: Task, rng: np.random.Generator) -> Tally:
+def functions(task: Task, rng: np.random.Generator) -> Quality:
     """Tests and intervals that `evaluate` does not show: other forms, and functions alone."""
-    tally, time = Tally(), setting(task.scenario).time
+    quality, time = Quality(), setting(task.scenario).time
     for sample in task.samples(rng):
         y, right = sample.y, predict(sample, "right")
         for model in ("right", "late"):
             curves = right if model == "right" else predict(sample, model)
             p = _p_value(sg.d_calibration, y, curves, method="chi2")
-            tally.test({"metric": "d_calibration, chi2", "model": model}, p)
+            quality.test({"metric": "d_calibration, chi2", "model": model}, p)
         for method in ("dn", "gnd", "uncensored"):
             p = _p_value(sg.one_calibration, y, right, time, method=method)
-            tally.test({"metric": f"one_calibration, {method}", "model": "right"}, p)
-        p = _p_value(sg.log_rank, y, right)
-        tally.test({"metric": "log_rank of medians", "model": "right"}, p)
+            quality.test({"metric": f"one_calibration, {method}", "model": "right"}, p)
+        medians = right.median(), np.ones(len(y), dtype=bool)
+        p = _p_value(group_tests.log_rank_test, y, medians)
+        quality.test({"metric": "log_rank of medians", "model": "right"}, p)
         half = rng.permutation(len(y)) < len(y) // 2
-        p = _p_value(sg.log_rank_test, y[half], y[~half])
-        tally.test({"metric": "log_rank_test of two halves", "model": "right"}, p)
+        p = _p_value(group_tests.log_rank_test, y[half], y[~half])
+        quality.test({"metric": "log_rank_test of two halves", "model": "right"}, p)
         p = _p_value(sg.censoring_test, sample.x, y)
-        tally.test({"metric": "censoring_test", "model": "right"}, p)
-        found = sg.coverage_details(y, right, 0.9)
+        quality.test({"metric": "censoring_test", "model": "right"}, p)
+        found = sg.coverage(y, right, 0.9)
         low, high = found.value - 1.96 * found.stderr, found.value + 1.96 * found.stderr
         row = {"value": found.value, "low": low, "high": high}
-        tally.interval({"metric": "coverage", "model": "right"}, row, truth=0.9)
-    return tally
+        quality.interval({"metric": "coverage", "model": "right"}, row, truth=0.9)
+    return quality
 
 
 def _p_value(test: Any, *args: Any, **options: Any) -> float:
@@ -248,9 +252,9 @@ def _p_value(test: Any, *args: Any, **options: Any) -> float:
         return float("nan")
 
 
-def folds(task: Task, rng: np.random.Generator) -> Tally:
+def folds(task: Task, rng: np.random.Generator) -> Quality:
     """Two equally good models fitted in each of ten folds: how often do they differ."""
-    tally, n, tau = Tally(), task.scenario.n, setting(task.scenario).tau
+    quality, n, tau = Quality(), task.scenario.n, setting(task.scenario).tau
     place = rng.permutation(n) % 10
     for sample in task.samples(rng):
         y, scores = sample.y, np.zeros((2, 10))
@@ -266,5 +270,5 @@ def folds(task: Task, rng: np.random.Generator) -> Tally:
                     y[test], predicted, method="po", y_train=y[~test], tau=tau
                 )
         found = sg.compare_folds(*scores, n_train=0.9 * n, n_test=0.1 * n)
-        tally.test({"metric": "compare_folds of mae_po", "model": "two equal"}, found.p_value)
-    return tally
+        quality.test({"metric": "compare_folds of mae_po", "model": "two equal"}, found.p_value)
+    return quality

@@ -1,4 +1,4 @@
-"""Tables of docs/inference.md."""
+"""Tables of docs/explanation/inference.md."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from survgauge.metrics.registry import REGISTRY, metrics_of
 from .scenario import CAUSES, Array, Sample, Scenario, draw, predict, setting, stream
 
 PIECE, PIECES = 40_000, 2
-#: Partners of each subject in pairs, and horizons at which C is known.
+#: Comparators of each subject in pairs, and horizons at which C is known.
 PARTNERS, HORIZONS = 10, 9
 #: Points of time up to the horizon, and from there to the end of follow-up.
 STEPS = (40, 21)

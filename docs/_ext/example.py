@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # scripts/report_pictures.py runs pages without Sphinx
     from sphinx.application import Sphinx
 
 #: Pages whose code is run, and the name that holds what their report is about.
-REPORTS = {"figures": ("ev", "example-report"), "own_model": ("results", "example-experiment")}
+REPORTS = {"figures": ("ev", "example-report"), "experiment": ("results", "example-experiment")}
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def make(app: Sphinx) -> None:
     folder = Path(app.srcdir, "_generated")
     (folder / "pages").mkdir(parents=True, exist_ok=True)
     for name, (subject, title) in REPORTS.items():
-        page = Path(app.srcdir, "guides", f"{name}.md")
+        page = Path(app.srcdir, "howto", f"{name}.md")
         report = folder / "pages" / f"{title}.html"
         if up_to_date(report, page):
             continue

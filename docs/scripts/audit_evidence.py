@@ -1,7 +1,7 @@
 """Does it pay to heed an audit? Fits models on sets of known truth; says what every choice loses.
 
 python docs/scripts/audit_evidence.py OUT.jsonl            # about 15 minutes; goes on where it was
-python docs/scripts/audit_evidence.py OUT.jsonl --table    # the table of docs/audit.md
+python docs/scripts/audit_evidence.py OUT.jsonl --table    # the table of docs/howto/audit.md
 
 The sets are those of the plan `truth`, first draw and first fold, with at most 600 training and 500
 test subjects. The first eight datasets of the plan are those on which choices were made.
@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from survgauge._tools.plain import plain
 from survgauge._tools.random import stream
+from survgauge._tools.text import plain
+from survgauge.bench.experiment.cells import fold_of
+from survgauge.bench.experiment.plan import Plan
+from survgauge.bench.experiment.scoring import said
 from survgauge.errors import SurvgaugeError
-from survgauge.experiment.cells import fold_of
-from survgauge.experiment.packed import said
-from survgauge.experiment.plan import Plan
 
 MODELS = ("lr", "km", "coxph", "aft", "gbm_c", "gbm_tree", "rsf")
 KINDS = ("uniform", "uniform_admin", "exponential", "feature_dependent")

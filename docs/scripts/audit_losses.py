@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from survgauge._tools.arrays import Floats
-from survgauge.auditing import Audit, audit
 from survgauge.data.outcomes import Outcomes
 from survgauge.data.predictions import Prediction
 from survgauge.errors import UndefinedMetricError
-from survgauge.metrics.problem import Problem
+from survgauge.evaluation.audit import Audit, audit
 from survgauge.metrics.record import Metric
 from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.task import Task
 
 #: Choices by what an audit finds, beside always taking the same metric.
 LEAST = "least loss in the scenarios"
@@ -54,14 +54,14 @@ def audit_losses(
         dependence=(),
     )
     advice = {LEAST: _least(found), CLEAR: _clear(found)}
-    problem, horizon = Problem.of(y_test, y_train), found.horizon
+    task, horizon = Task.of(y_test, y_train), found.horizon
     said = {
-        metric.name: _said(problem, horizon, metric, predictions)
+        metric.name: _said(task, horizon, metric, predictions)
         for metric in errors
         if metric.within_horizon or not metric.method.reads_g  # the two are the same
     }
     said |= {
-        f"{metric.name}{FREE}": _said(problem, None, metric, predictions)
+        f"{metric.name}{FREE}": _said(task, None, metric, predictions)
         for metric in errors
         if not metric.within_horizon
     }
@@ -88,15 +88,15 @@ def _least(found: Audit) -> str:
 
 def _clear(found: Audit) -> str:
     counts = Counter(found.asked.better.values())
-    scenarios = len(found.results.worlds)
+    scenarios = len(found.results.scenarios)
     return next((m for m, k in counts.items() if k > scenarios / 2), str(found.recommended))
 
 
 def _said(
-    problem: Problem, tau: float | None, metric: Metric, predictions: Mapping[str, Prediction]
+    task: Task, tau: float | None, metric: Metric, predictions: Mapping[str, Prediction]
 ) -> dict[str, float]:
     """Return the error of each model; NaN where it has none."""
-    asked = replace(problem, tau=tau, contributions=False)
+    asked = replace(task, tau=tau, contributions=False)
     try:
         return {name: float(metric.measure(asked, p).value) for name, p in predictions.items()}
     except UndefinedMetricError:

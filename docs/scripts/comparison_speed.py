@@ -1,4 +1,4 @@
-"""Copy the seconds at 100,000 subjects from benchmarks/README.md into docs/comparison.md."""
+"""Copy seconds at 100,000 subjects from benchmarks/README.md into explanation/comparison.md."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SOURCE, PAGE = ROOT / "benchmarks" / "README.md", ROOT / "docs" / "comparison.md"
+SOURCE, PAGE = ROOT / "benchmarks" / "README.md", ROOT / "docs" / "explanation" / "comparison.md"
 SIZE = "100,000"
 
 

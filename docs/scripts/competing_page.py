@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-
-from survgauge.experiment.evidence import over_bases, t_interval
+from evidence import over_bases, t_interval
 
 HERE = Path(__file__).parents[1] / "results"
 RIGHT, WRONG = "cause right", "competing events as censored"
@@ -130,7 +129,7 @@ def pages() -> tuple[str, Any]:
         "worse": str(worse),
         "metrics": str(len(WORDS)),
         "by_kind": split(parts, "censoring", kinds),
-        "by_base": split(parts, "dataset", {"real": list(REAL), "made up": made_up}),
+        "by_base": split(parts, "dataset", {"real": list(REAL), "simulated": made_up}),
     }
     for metric in WORDS:
         for name, found in (("right", right), ("wrong", wrong)):

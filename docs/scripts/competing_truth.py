@@ -28,13 +28,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import survgauge as sg
+from survgauge.bench.datasets import load, synthetic_causes
+from survgauge.bench.experiment.meta import bias, kendall_tau, proximity
+from survgauge.bench.models import build
 from survgauge.data.folds import SurvivalKFold
-from survgauge.datasets import load, synthetic_causes
-from survgauge.experiment.meta import bias, kendall_tau, proximity
+from survgauge.data.preprocessing import Preprocessor
+from survgauge.estimators.cox import CoxModel
 from survgauge.metrics.time.time_errors import time_error
-from survgauge.models import build
-from survgauge.preprocessing import Preprocessor
-from survgauge.reference.cox import CoxModel
 
 RESULTS = Path(__file__).parents[1] / "results" / "competing.json"
 KINDS = ("uniform", "exponential", "feature_dependent")
@@ -63,8 +63,8 @@ def real(name: str, every: int = 1) -> Callable[[], tuple[Any, sg.Outcomes]]:
 
 def made_up(seed: int, n: int = 500, **settings: Any) -> Callable[[], tuple[Any, sg.Outcomes]]:
     def read() -> tuple[Any, sg.Outcomes]:
-        world = synthetic_causes(n, seed, causes=CAUSES, **settings)
-        return world.X, world.y
+        scenario = synthetic_causes(n, seed, causes=CAUSES, **settings)
+        return scenario.X, scenario.y
 
     return read
 

@@ -13,9 +13,8 @@ PAGES = PAGE.parent / "metrics"
 #: What has a page and is no registered metric.
 BESIDE = {
     "losses": "squared, relative, log and normalised losses of all time errors",
-    "skill": "share of Kaplan-Meier's loss that a model saves",
+    "skill": "share of the baseline's loss that a model saves",
     "coverage": "share of subjects inside their prediction intervals",
-    "log_rank": "do predicted times come and go at the observed rate",
     "residuals": "Cox-Snell, martingale and deviance residuals",
 }
 INTERVALS = {
@@ -25,18 +24,18 @@ INTERVALS = {
 }
 HEAD = """# Metrics
 
-Names as in `sg.evaluate(metrics=...)`, `sg.scorer(...)` and `survgauge evaluate --metrics`; each
-leads to its page with formula, conventions, picture and pitfalls.
-For errors in time take `mae_within`; the other methods (`mae_po`, ...) are published definitions.
-[Which one to use](choose.md) is a page of its own. Made from the registry by
-`docs/scripts/metrics_table.py`. "Needs" is the least that a prediction must offer: curves can be
-turned into times (median or mean), and both into a risk (minus the median).
+Use these names in `sg.evaluate(metrics=...)`, `sg.scorer(...)` and `survgauge evaluate --metrics`.
+Each links to a page with example, pitfalls, formula and conventions.
+[Which metric should I use?](choose.md) starts from your question. For errors in time use
+`mae_within`; the other methods (`mae_po`, ...) are published definitions.
+"Needs" is the minimum that a prediction must provide: curves can be converted to times
+(median or mean), and both to a risk (minus the median).
 
 | name | what it is | better | range | needs | proper | interval | reference |
 |---|---|---|---|---|---|---|---|
 """
 BESIDE_HEAD = """
-Beside the registry:
+Further pages:
 
 | page | what it is |
 |---|---|

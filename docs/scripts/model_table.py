@@ -1,4 +1,4 @@
-"""True MAE and fit time of every model on semi-synthetic data: the table of docs/models.md.
+"""True MAE and fit time of every model on semi-synthetic data: the table of docs/howto/models.md.
 
     python docs/scripts/model_table.py --store results.json --published paper_results.csv
 
@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from survgauge.censoring import semisynthetic
+from survgauge.bench.censoring import semisynthetic
+from survgauge.bench.datasets import load
+from survgauge.bench.models import available, build
 from survgauge.data.folds import SurvivalKFold
-from survgauge.datasets import load
-from survgauge.metrics.time.mean_errors import mae
-from survgauge.models import available, build
+from survgauge.metrics.time.time_errors import mae
 
 DATASETS = ("support", "metabric", "gbm")
 FOLDS = 5

@@ -1,4 +1,4 @@
-"""Draw the figures of docs/guides/figures.md (two of competing_risks.md) and its report.
+"""Draw the figures of docs/howto/figures.md (one of competing_risks.md) and its report.
 
 `python docs/scripts/report_pictures.py` writes docs/images/figures and docs/images/report.png. They
 are committed, so that pages show them in the repository too; the report needs chromium.
@@ -18,7 +18,7 @@ mpl.use("agg")
 
 from PIL import Image
 
-from survgauge.displays import DISPLAYS
+from survgauge.report.displays import DISPLAYS
 
 DOCS = Path(__file__).parents[1]
 FIGURES, REPORT = DOCS / "images" / "figures", DOCS / "images" / "report.png"
@@ -36,9 +36,10 @@ def smaller(picture: Path) -> None:
 
 def draw_figures(ev: Any, others: dict[str, Any]) -> None:
     FIGURES.mkdir(exist_ok=True)
-    for kind in DISPLAYS:
-        others.get(kind, ev).plot(kind).savefig(FIGURES / f"{kind}.png", dpi=120)
-        smaller(FIGURES / f"{kind}.png")
+    for name, source in {**dict.fromkeys(DISPLAYS, ev), **others}.items():
+        kind = {"groups": "metrics", "curves_of_causes": "curves"}.get(name, name)
+        source.plot(kind).savefig(FIGURES / f"{name}.png", dpi=120)
+        smaller(FIGURES / f"{name}.png")
 
 
 def photograph(ev: Any) -> None:
@@ -52,8 +53,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(DOCS / "_ext"))
     from example import run
 
-    names = run(DOCS / "guides" / "figures.md")
-    causes = run(DOCS / "guides" / "competing_risks.md")["ev"]
-    others = {"groups": names["grouped"], "incidence": causes, "stacked_incidence": causes}
+    names = run(DOCS / "howto" / "figures.md")
+    causes = run(DOCS / "howto" / "competing_risks.md")["ev"]
+    others = {"groups": names["grouped"], "curves_of_causes": causes}
     draw_figures(names["ev"], others)
     photograph(names["ev"])

@@ -1,4 +1,4 @@
-"""Table and picture of docs/semisynthetic.md, from the data sets in SURVGAUGE_DATA.
+"""Table and picture of docs/howto/semisynthetic.md, from the data sets in SURVGAUGE_DATA.
 
     SURVGAUGE_DATA=folder python docs/scripts/semisynthetic_rates.py [--figure FILE]
 
@@ -14,10 +14,10 @@ import argparse
 import numpy as np
 
 from survgauge import Outcomes
-from survgauge.censoring import KINDS, semisynthetic
-from survgauge.censoring.laws import LAWS, BaseData
-from survgauge.datasets import load
-from survgauge.displays.semisynthetic import SemiSyntheticDisplay
+from survgauge.bench.censoring import KINDS, semisynthetic
+from survgauge.bench.censoring.figure import SemiSyntheticDisplay
+from survgauge.bench.censoring.kinds import DISTRIBUTIONS, BaseData
+from survgauge.bench.datasets import load
 
 # Percentages of the published spreadsheet, in the order of KINDS: uniform, uniform_admin,
 # exponential, original_independent, original_dependent, external.
@@ -37,13 +37,13 @@ def papers_draw(base, kind, external):
     """
     whole = Outcomes(np.round(base.y.time), base.y.event)
     data = BaseData(base.X, whole, np.flatnonzero(whole.event), external, base.fill)
-    law = LAWS[kind](data)
+    distribution = DISTRIBUTIONS[kind](data)
 
     def legacy(X, event_time, generator):
         numbers = np.random.RandomState(42)
         if kind == "exponential":
-            return np.round(numbers.exponential(law.parameters["scale"], event_time.size))
-        return np.round(law.quantile(numbers.uniform(size=event_time.size)))
+            return np.round(numbers.exponential(distribution.parameters["scale"], event_time.size))
+        return np.round(distribution.quantile(numbers.uniform(size=event_time.size)))
 
     draw = semisynthetic(None, whole, legacy)
     # Months rounded to 0 went too.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
+from evidence import over_bases
 from matplotlib.figure import Figure
-
-from survgauge.experiment.evidence import over_bases
 
 # Okabe and Ito's colours, told apart by colour-blind readers; markers say the same in print.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#7A7A7A")

@@ -2,8 +2,7 @@
 
     survgauge bench truth --store runs/truth
     survgauge bench paper --store runs/paper
-    survgauge bench docs/results/choices.toml --store runs/choices
-    python docs/scripts/truth_page.py runs/truth --paper runs/paper --choices runs/choices
+    python docs/scripts/truth_page.py runs/truth --paper runs/paper
 
 Settings were chosen on the first eight datasets; what is reported comes from the others, which were
 held out. Their tables are also made without the models whose family is among the blend's learners.
@@ -19,14 +18,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from evidence import against, answers_by_set, over_bases
 from truth_figures import by_base, by_kind, by_metric
 
-from survgauge.experiment import Results
-from survgauge.experiment.evidence import against, answers_by_set, over_bases
+from survgauge.bench.experiment import Results
 
 HERE = Path(__file__).parents[1] / "results"
 CHOSEN_ON = ("Aids2", "Dialysis", "Framingham", "LeukSurv", "phpl04K8a", "rhc", "TRACE", "whas500")
-PO, KM, BLEND = "mae_po", "mae_dr(censoring=test)", "mae_dr(censoring=test, law=blend)"
+PO, KM, BLEND = "mae_po", "mae_dr(censoring=test)", "mae_dr(censoring=test, distribution=blend)"
 WORDS = {
     "mae_uncensored": "uncensored",
     "mae_hinge": "hinge",
@@ -36,19 +35,18 @@ WORDS = {
     "mae_po": "po",
     "mae_pop_po": "pop_po",
     "mae_expected": "expected",
-    "mae_expected(law=blend)": "expected, blend",
+    "mae_expected(distribution=blend)": "expected, blend",
     KM: "dr",
     "mae_dr(censoring=test, tail=exponential)": "dr, exponential tail",
     "mae_dr(censoring=train)": "dr, G of training set",
     BLEND: "dr, blend",
-    "mae_dr(censoring=train, law=blend)": "dr, blend, G of training set",
-    "mae_dr(censoring=model, law=blend)": "dr, blend, modelled G",
+    "mae_dr(censoring=train, distribution=blend)": "dr, blend, G of training set",
+    "mae_dr(censoring=model, distribution=blend)": "dr, blend, modelled G",
 }
 #: Models of the families that the blend is made of: Kaplan-Meier, Cox, boosting, forests.
 IN_BLEND = ("km", "coxph", "gbm_c", "gbm_tree", "rsf")
 #: The paper's datasets that are public.
 PAPERS = ("gbm", "metabric", "support")
-NOT_YET = "Not scored yet with the distribution as it is now."
 PAPER_ELSEWHERE = "The plan `paper` is a run of its own; [paper.md](paper.md) has its numbers."
 TRUTHS = {"mae": "no horizon", "mae(tau=horizon)": "up to the horizon"}
 
@@ -150,49 +148,19 @@ def paper_table(results: Results, datasets: Iterable[str] | None = None) -> str:
     return "\n".join(pieces).rstrip()
 
 
-def choices_table(store: Path) -> str:
-    """Floors, tails and sources of G of the doubly robust errors on the datasets of the choices."""
-    results = Results.load(store)
-    tables = [over_bases(answers_of(results, truth)) for truth in TRUTHS]
-    rows = []
-    for name in tables[0].index:
-        metric, _, settings = str(name).partition("(")
-        if metric != "mae_dr":
-            continue
-        given = dict(part.split("=") for part in settings.rstrip(")").split(", "))
-        rows.append(
-            [
-                {"blend": "blend"}.get(given.get("law", ""), "Kaplan-Meier"),
-                given["censoring"],
-                given.get("floor", "0.1"),
-                given.get("tail", "linear"),
-                *(number for found in tables for number in _two(found, str(name))),
-            ]
-        )
-    header = ["law", "G", "floor", "tail", "mean tau", "mean distance", "tau, horizon",
-              "distance, horizon"]  # fmt: skip
-    return table(header, sorted(rows, key=lambda row: (row[0], row[1:4])))
-
-
-def _two(means_: pd.DataFrame, metric: str) -> tuple[str, str]:
-    """Order and size of a metric, or nothing where it was not asked for."""
-    if metric not in means_.index:
-        return "", ""
-    row = means_.loc[metric]
-    return f"{row['tau']:.3f}", percent(row["relative"], 1)
-
-
 def facts(store: Path, results: Results, answers: pd.DataFrame) -> dict[str, str]:
     """What was run, on what, and how long it took."""
     cells = results.metrics.drop_duplicates("digest")
     report = answers[~answers["dataset"].isin(CHOSEN_ON)]
-    failed = [f for f in results.failures if not f["cell"]["model"].startswith("law ")]
-    laws = [json.loads(str(np.load(file)["about"])) for file in store.glob("laws/*/*/*.npz")]
+    failed = [f for f in results.failures if not f["cell"]["model"].startswith("distribution ")]
+    distributions = [
+        json.loads(str(np.load(file)["about"])) for file in store.glob("distributions/*/*/*.npz")
+    ]
     return {
         "cells": f"{len(cells):,}",
-        "laws": f"{len(laws):,}",
-        "law_seconds": f"{np.median([law['seconds'] for law in laws]):.0f}",
-        "blended": blend_words([law["how"] for law in laws]),
+        "distributions": f"{len(distributions):,}",
+        "distribution_seconds": f"{np.median([one['seconds'] for one in distributions]):.0f}",
+        "blended": blend_words([distribution["how"] for distribution in distributions]),
         "failed": str(len(failed)),
         "bases": str(answers["dataset"].nunique()),
         "sets": str(len(answers.drop_duplicates(["dataset", "censoring", "repeat"]))),
@@ -237,7 +205,7 @@ def finding(answers: dict[str, dict[str, pd.DataFrame]]) -> dict[str, str]:
     return found
 
 
-def page(store: Path, paper: Path | None, choices: Path | None) -> str:
+def page(store: Path, paper: Path | None) -> str:
     results = Results.load(store)
     answers = {truth: parts_of(answers_of(results, truth)) for truth in TRUTHS}
     pieces = facts(store, results, answers_of(results, "mae"))
@@ -248,13 +216,13 @@ def page(store: Path, paper: Path | None, choices: Path | None) -> str:
         held_out = parts_of(answers_of(others, truth))["report"]
         pieces[f"means_other{short}"] = means(held_out)
         pieces[f"against_other{short}"] = differences(held_out)
-        for part in ("choice", "report"):
-            there = answers[truth][part]
-            pieces[f"means_{part}{short}"] = NOT_YET if there.empty else means(there)
-            pieces[f"against_{part}{short}"] = "" if there.empty else differences(there)
+        there = answers[truth]["report"]
+        pieces[f"means_report{short}"], pieces[f"against_report{short}"] = (
+            means(there),
+            differences(there),
+        )
     pieces["paper_here"] = paper_table(results, PAPERS)
     pieces["paper"] = PAPER_ELSEWHERE if paper is None else paper_table(Results.load(paper))
-    pieces["choices"] = "" if choices is None else choices_table(choices)
     figures = HERE / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     reported = {words: answers[truth]["report"] for truth, words in TRUTHS.items()}
@@ -273,6 +241,5 @@ if __name__ == "__main__":
     command = ArgumentParser(description=__doc__)
     command.add_argument("store", type=Path)
     command.add_argument("--paper", type=Path)
-    command.add_argument("--choices", type=Path)
     given = command.parse_args()
-    (HERE / "truth.md").write_text(page(given.store, given.paper, given.choices), encoding="utf-8")
+    (HERE / "truth.md").write_text(page(given.store, given.paper), encoding="utf-8")

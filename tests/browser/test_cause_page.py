@@ -25,25 +25,23 @@ def test_what_happened_is_drawn_and_can_be_read(open_tab: Any, path: Path) -> No
     tab = open_tab(path)
     tab.page.wait_for_timeout(200)
     assert tab.texts("#causes tbody th") == ["relapse", "death (competes)", "no event seen"]
-    for name, areas in (("incidence-chart", 0), ("stacked-incidence", 4)):
-        svg = tab.page.locator(f"#{name} .plot svg")
-        assert svg.locator("path").count() >= 4
-        assert "NaN" not in svg.inner_html()
-        dark = svg.locator('path[style*="opacity:0.32"]')
-        assert dark.count() == areas
-        tab.page.locator(f"#{name} .plot").press("End")
-        assert tab.page.locator("#tip").is_visible()
+    svg = tab.page.locator("#incidence-chart .plot svg")
+    assert svg.locator("path").count() >= 4
+    assert "NaN" not in svg.inner_html()
+    tab.page.locator("#incidence-chart .plot").press("End")
+    assert tab.page.locator("#tip").is_visible()
+    assert {"relapse", "death"} <= set(tab.texts("#incidence-chart svg text"))
     assert "at risk" in tab.texts("#incidence-chart svg text")
     tab.check_quiet()
 
 
-def test_a_hidden_model_takes_its_stack_with_it(open_tab: Any, path: Path) -> None:
+def test_a_hidden_model_takes_its_curves_with_it(open_tab: Any, path: Path) -> None:
     tab = open_tab(path)
-    titles = "#stacked-incidence svg text"
-    assert {"true", "low"} <= set(tab.texts(titles))
+    lines = tab.page.locator("#incidence-chart .plot svg path")
+    whole = lines.count()
     tab.page.click("button.chip:has-text('low')")
     tab.page.wait_for_timeout(200)
-    assert "low" not in tab.texts(titles)
+    assert lines.count() < whole
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -52,8 +50,7 @@ def test_a_phone_shows_it_all_in_light_and_dark(open_tab: Any, path: Path, schem
     tab.page.set_viewport_size({"width": 390, "height": 800})
     tab.page.wait_for_timeout(300)
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= 390
-    for name in ("incidence-chart", "stacked-incidence"):
-        box = tab.page.locator(f"#{name} .plot svg").bounding_box()
-        assert box["width"] <= 390
-        assert box["height"] > 150
+    box = tab.page.locator("#incidence-chart .plot svg").bounding_box()
+    assert box["width"] <= 390
+    assert box["height"] > 150
     tab.check_quiet()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ import pytest
 
 import survgauge as sg
 from survgauge import displays
-from survgauge.displays import palette
 from survgauge.report import charts
+from survgauge.report.displays import palette
 
 ATTACK = "<script>alert(1)</script>"
 SECOND = '"><img src=x onerror=alert(2)>'
@@ -73,8 +72,10 @@ def test_all_charts_draw_marks_within_their_box(open_tab: Any, path: Path) -> No
 def test_every_display_can_be_drawn_by_the_page(
     open_tab: Any, evaluation: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    sections = {"subjects": tuple((f"one-{kind}", kind) for kind in displays.DISPLAYS)}
-    monkeypatch.setattr(charts, "_SECTIONS", sections)
+    sections = {
+        "subjects": tuple(charts.PageFigure(f"one-{kind}", kind) for kind in displays.DISPLAYS)
+    }
+    monkeypatch.setattr(charts, "SECTIONS", sections)
     tab = open_tab(Path(evaluation.to_html(tmp_path / "page.html")))
     for kind in displays.DISPLAYS:
         svg = tab.page.locator(f"#one-{kind} .plot svg")
@@ -109,18 +110,14 @@ def test_sorting_by_a_metric(open_tab: Any, path: Path, evaluation: Any) -> None
     assert tab.page.locator("#glance th[aria-sort=descending]").count() == 1
 
 
-def test_filter_and_metric_picker(open_tab: Any, path: Path) -> None:
+def test_rows_are_found_by_words(open_tab: Any, path: Path) -> None:
     tab = open_tab(path)
-    tab.page.select_option("select[data-filter=all-numbers]", "harrell")
+    tab.page.fill("input[data-filter=all-numbers]", "harrell")
     rows = tab.page.locator("#all-numbers tbody tr:visible")
     assert rows.count() == 4
-    tab.page.fill("input[data-filter=all-numbers]", "score")
+    tab.page.fill("input[data-filter=all-numbers]", "harrell score")
     assert rows.count() == 1
     assert tab.page.inner_text("#all-numbers-count").startswith("1 of ")
-    assert not tab.page.locator("#glance th[data-column-name=crps]").is_visible()
-    tab.page.click("text=Choose metrics")
-    tab.page.check("input[data-show-column=crps]")
-    assert tab.page.locator("#glance th[data-column-name=crps]").is_visible()
 
 
 def test_hiding_a_model_hides_it_everywhere(open_tab: Any, path: Path) -> None:
@@ -286,40 +283,29 @@ def test_names_of_series_and_odd_characters_hide_only_their_model(
     tab.check_quiet()
 
 
-def test_groups_that_differ_by_case_only(open_tab: Any, tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    time, event = rng.exponential(100, 80), rng.random(80) < 0.6
-    groups = np.array(["A", "a", "", " "])[rng.integers(0, 4, 80)]
-    ev = sg.evaluate({"m": time + 5}, (time, event), metrics=["mae_hinge", "harrell"], by=groups)
-    tab = open_tab(Path(ev.to_html(tmp_path / "page.html")))
-    rows = tab.page.locator("#all-numbers tbody tr:visible")
-    assert rows.count() == 10  # four groups and all subjects
-    for k in range(1, 6):
-        tab.page.select_option("select[data-filter=all-numbers][data-column='1']", index=k)
-        assert rows.count() == 2
-
-
 # -- what is shown first, and what is folded away --------------------------------------------------
 
 
-def test_sections_are_folded_until_they_are_asked_for(open_tab: Any, path: Path) -> None:
+def test_what_matters_is_open_and_the_rest_folded(open_tab: Any, path: Path) -> None:
     tab = open_tab(path, folded=True)
     shown = tab.page.locator("section:visible").evaluate_all("s => s.map((e) => e.id)")
     assert shown[:4] == ["summary", "models", "trust", "differences"]
-    assert not tab.page.locator("#brier-chart .plot").is_visible()
-    tab.page.click("nav.contents >> text=Probabilities")
-    tab.page.wait_for_selector("#brier-chart .plot svg")
-    assert not tab.page.locator("#d-calibration .plot").is_visible()
+    for name in ("calibration-panel", "decision-curve", "errors-chart", "brier-chart"):
+        assert tab.page.locator(f"#{name} .plot svg").is_visible()
+    assert not tab.page.locator("#subject-curves .plot").is_visible()
+    tab.page.click("nav.contents >> text=Single subjects")
+    tab.page.wait_for_selector("#subject-curves .plot svg")
+    assert not tab.page.locator("#support-chart .plot").is_visible()
     tab.page.click("#unfold")
-    tab.page.wait_for_selector("#d-calibration .plot svg")
+    tab.page.wait_for_selector("#support-chart .plot svg")
     assert tab.page.inner_text("#unfold") == "Close all sections"
     tab.check_quiet()
 
 
 def test_an_address_opens_its_section(open_tab: Any, path: Path) -> None:
     tab = open_tab(path, folded=True)
-    tab.page.goto(f"{path.as_uri()}#d-calibration")
-    tab.page.wait_for_selector("#d-calibration .plot svg")
+    tab.page.goto(f"{path.as_uri()}#support-chart")
+    tab.page.wait_for_selector("#support-chart .plot svg")
 
 
 @pytest.fixture(scope="module")
@@ -372,20 +358,21 @@ def test_a_model_has_the_same_colour_in_light_in_dark_and_on_paper(
 
 def test_groups_are_a_forest_with_few_words(open_tab: Any, many: Path) -> None:
     tab = open_tab(many, folded=True)
-    assert len(tab.texts("#summary > p")) <= 4
+    assert len(tab.texts("#summary p")) <= 3
     labels = tab.texts("#groups-chart svg text")
     assert sum(label.startswith("hospital ") for label in labels) == 25
     assert "4 of 12 models: the best ones." in tab.page.inner_text("#groups-chart figcaption")
-    tab.page.click("#unfold")
-    figure = tab.page.locator("#differences-chart")
-    figure.locator("input.find").fill("hospital 07")
-    options = figure.locator("select option").all_text_contents()
-    assert len(options) == 2
-    assert all("hospital 07" in option for option in options)
-    assert "hospital 07" in figure.locator(".chosen").text_content()
+    tab.check_quiet()
+
+
+def test_options_are_found_by_words(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path)
+    figure = tab.page.locator("#metrics-chart")
+    figure.locator("input.find").fill("integrated brier")
+    assert figure.locator("select option").all_text_contents() == ["Integrated Brier score"]
+    assert "Integrated Brier score" in figure.locator(".chosen").text_content()
     figure.locator("input.find").fill("nobody")
     assert figure.locator("select option").all_text_contents() == ["nothing found"]
-    tab.check_quiet()
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -439,30 +426,16 @@ def test_every_export_has_a_name_of_its_own(open_tab: Any, path: Path) -> None:
     tab.check_quiet()
 
 
-def test_a_short_edition_is_printed(open_tab: Any, tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    x, grid = rng.normal(size=400), np.linspace(0, 900, 40)
-    event, censoring = rng.exponential(300 * np.exp(-0.7 * x)), rng.uniform(50, 900, 400)
-    y = sg.Outcomes(np.minimum(event, censoring), event <= censoring)
-    models = {
-        f"model {k}": sg.SurvivalCurves(
-            grid, np.exp(-np.outer(np.exp((0.7 - 0.2 * k) * x[200:]) / 300, grid))
-        )
-        for k in range(4)
-    }
-    for count in (2, 4):
-        some = dict(list(models.items())[:count])
-        ev = sg.evaluate(some, y[200:], y_train=y[:200], unit="days")
-        tab = open_tab(Path(ev.to_html(tmp_path / f"{count}.html")), folded=True)
-        tab.page.emulate_media(media="print")
-        printed = tab.page.locator("section:visible").evaluate_all("s => s.map((e) => e.id)")
-        assert printed == ["summary", "models", "trust", "paper"]
-        assert tab.page.locator("#paper svg:visible").count() == 3
-        assert "survgauge" in tab.page.inner_text("#paper .origin")
-        assert _pages(tab.page.pdf(prefer_css_page_size=True)) <= 2
-        # No table is wider than the paper, which would shrink everything.
-        assert tab.page.evaluate("document.documentElement.scrollWidth") <= 1200
-
-
-def _pages(pdf: bytes) -> int:
-    return len(re.findall(rb"/Type\s*/Page[^s]", pdf))
+def test_what_is_open_is_printed(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path, folded=True)
+    tab.page.emulate_media(media="print")
+    printed = tab.page.locator("section:visible").evaluate_all("s => s.map((e) => e.id)")
+    assert printed[:3] == ["summary", "models", "trust"]
+    assert "calibration" in printed
+    assert "numbers" not in printed
+    # No table is wider than the paper, which would shrink everything.
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 1200
+    tab.page.emulate_media(media="screen")
+    tab.page.click("#unfold")
+    tab.page.emulate_media(media="print")
+    assert tab.page.locator("#numbers").is_visible()

@@ -62,20 +62,16 @@ RECORDS = {
     "CensoringTest",
     "ComparablePairs",
     "ConcordanceByPackage",
-    "CopulaGraphic",
     "CurveResult",
-    "Details",
+    "Score",
     "Evaluation",
-    "GrayTest",
     "ICIResult",
-    "IncidenceByGroup",
     "KaplanMeier",
     "Visits",
     "Turnbull",
     "IntervalCalibration",
     "Entries",
     "Landmarks",
-    "LogRankResult",
     "MetaAnalysis",
     "Method",
     "Metric",
@@ -90,7 +86,6 @@ RECORDS = {
     "Study",
     "Surrogates",
     "Terms",
-    "TimeErrorDetails",
     "TippingPoint",
     "Validation",
     "InputError",
@@ -118,44 +113,41 @@ FRAME = pd.DataFrame({"age": TIMES})
 IPCW = {"y_train": TRAIN, "method": "ipcw", "convention": None, "censoring": None,
         "sample_weight": ONES}
 SCORES = {**IPCW, "censoring_times": None, "on_unsupported": "truncate"}
-BRIER = {"y_true": Y, "curves": CURVES, "times": [4.0, 6.0], **SCORES, "dependence": 0.3,
+BRIER = {"y_true": Y, "curves": CURVES, "times": [4.0, 6.0], **SCORES,
          "cause": None}
 CONCORDANCE = {"y_train": TRAIN, "tau": 9.0, "ties": None, "convention": None, "censoring": None,
                "sample_weight": ONES}
-ERRORS = {"y_true": Y, "predicted": TIMES, "y_train": TRAIN, "weighted": True, "tau": None,
-          "area": "step", "tail": "linear", "normalize": "n", "censoring": None,
-          "conditional": None, "floor": 0.1, "dependence": None, "cause": None,
-          "sample_weight": ONES, "true_time": TIME}
+ERRORS = {"y_true": Y, "predicted": TIMES, "y_train": TRAIN, "tau": None, "conditional": None,
+          "cause": None, "sample_weight": ONES, "true_time": TIME, "convention": None}
 ON_CURVES = {"y_true": Y, "curves": CURVES}
 ALL_CAUSES = {"y_true": (TIME, np.arange(N) % 3), "incidence": sg.IncidenceCurves(GRID, INCIDENCE),
               "times": [4.0, 6.0], "y_train": (TIME, np.arange(N) % 3), "censoring": "train",
               "on_unsupported": "truncate", "sample_weight": ONES}
 MULTI_CAUSE = {**ALL_CAUSES, "loss": "log", "convention": None, "clip": 0.01}
-SETTINGS = {"time": 5.0, "tau": 9.0, "threshold": 0.3, "convention": None, "censoring": None,
-            "on_unsupported": "truncate", "min_g": 0.05, "min_at_risk": 2, "weighted": True,
-            "area": "step", "tail": "linear", "normalize": "n", "floor": 0.1}
+SETTINGS = {"time": 5.0, "tau": 9.0, "convention": sg.Convention(threshold=0.3, min_at_risk=2)}
 STREAM = {"y_train": TRAIN, "predictions": {"m": sg.TimeColumn("t")}, "metrics": ["mae_po"],
-          "confidence": 0.95, "random_state": 0, "n_boot": 2, "bootstrap": False,
+          "confidence": 0.95, "random_state": 0,
           "baseline": True, "time_column": "time", "event_column": "event",
           "weight_column": "weight", "by": "g", "apart": None, "unit": "", "conditional": None,
           "cause": None, **SETTINGS}
 INTERVALS = (np.floor(TIME), np.floor(TIME) + 2.0)
 ON_INTERVALS = {"y_true": INTERVALS, "curves": CURVES}
-LAW = {"law": None, "y_train": INTERVALS, "sample_weight": ONES}
-INTERVAL_ERROR = {"y_true": INTERVALS, "predicted": TIMES, "method": "expected",
-                  "loss": "absolute", "tau": 9.0, "tail": "linear", **LAW}
+DISTRIBUTION = {"distribution": None, "y_train": INTERVALS, "sample_weight": ONES}
 SKILL = {"metric": "mae", "y_true": Y, "predicted": TIMES, "y_train": TRAIN, "baseline": None}
 
 #: A good call of every function; each argument is then spoilt in turn.
 CALLS = {
-    "Convention": {"name": "own", "g_ties": "events_first", "g_floor": 0.0, "event_limit": "left",
+    "Convention": {"name": "own", "weighted": True, "area": "step",
+                   "tail": "linear", "normalize": "n", "floor": 0.1, "min_g": 0.05,
+                   "on_unsupported": "truncate", "min_at_risk": 10, "threshold": None,
+                   "censoring": None, "n_boot": 100, "reference": "fixed",
+                   "g_ties": "events_first", "g_floor": 0.0, "event_limit": "left",
                    "survivor_limit": "right", "censored_at_t": "unknown", "divisor": "n",
                    "integration": "trapezoid", "anchors_at_tau": False,
                    "unweighted_divisor": "known", "clip": 0.0,
                    "g_influence": "estimated", "g_source": "test", "risk_tolerance": 0.0,
                    "auc_tolerance": 0.0, "td_ties": "risk", "td_curves": "interpolated",
                    "margin_area": "step", "margin_pairs": "weighted"},
-    "Dependence": {"kendall_tau": 0.3, "copula": "frank"},
     "CurveColumns": {"columns": ["a", "b"], "times": (1.0, 2.0), "interpolation": "linear",
                      "tail": "linear"},
     "IncidenceColumns": {"columns": {"a": "a_*", "b": "b_*"}, "times": (1.0, 2.0),
@@ -167,7 +159,7 @@ CALLS = {
                         "interpolation": "step", "repair": None},
     "RiskColumn": {"column": "a"},
     "RiskScores": {"values": TIMES},
-    "Conditional": {"law": CURVES, "censoring": CURVES, "how": {}, "members": {},
+    "Conditional": {"distribution": CURVES, "censoring": CURVES, "how": {}, "members": {},
                     "incidence": None},
     "SurvivalCurves": {"times": GRID, "survival": CURVES.survival, "interpolation": "linear",
                        "tail": "linear", "repair": None},
@@ -180,11 +172,9 @@ CALLS = {
     "audit": {"predictions": {"m": TIMES}, "y_test": Y, "y_train": TRAIN, "conditional": None,
               "draws": 2, "random_state": 0, "metrics": ["mae_po"], "tau": 9.0, "time": 4.0,
               "dependence": (0.2,), "copula": "clayton", "max_bias": 0.15, "sample_weight": ONES,
-              "unit": "", "tail": "linear", "censoring": "test", "floor": 0.1},
-    "accuracy_in_time": {**ALL_CAUSES, "method": "ipcw"},
+              "unit": "", "convention": None},
     "binomial_log_likelihood": {**BRIER, "clip": None},
-    "brier_decomposition": {**ON_CURVES, "time": 5.0, "bins": 2, **SCORES},
-    "brier_score": BRIER,
+    "brier_score": {**BRIER, "distribution": None},
     "brier_skill": {**ON_CURVES, "times": [4.0, 6.0], **SCORES, "cause": None},
     "calibration_slope": {**ON_CURVES, "time": 9.0, "probability": "survival", "cause": None},
     "calibration_slope_cox": {**ON_CURVES, "time": 9.0, "ties": "efron", "probability": "survival"},
@@ -194,9 +184,8 @@ CALLS = {
                       "n_test": 4, "confidence": 0.9},
     "concordance_by_package": {"y_true": Y, "prediction": CURVES, "y_train": TRAIN, "tau": 9.0},
     "concordance_index": {"y_true": Y, "risk": TIMES, "method": "uno", **CONCORDANCE,
-                          "dependence": 0.3, "cause": None},
-    "concordance_td": {**ON_CURVES, "method": "ipcw", **CONCORDANCE, "approximate": None,
-                       "cause": None},
+                          "cause": None},
+    "concordance_td": {**ON_CURVES, "method": "ipcw", **CONCORDANCE, "cause": None},
     "coverage": {**ON_CURVES, "level": 0.9},
     "conditional": {"X_train": FRAME, "y_train": Y, "X_test": FRAME, "y_test": Y, "fit_on": None,
                     "members": ["km"], "censoring": "km", "tail": "linear", "random_state": 0},
@@ -211,43 +200,25 @@ CALLS = {
                               "tail": "linear"},
     "d_calibration": {**ON_CURVES, "bins": 4, "method": "ks", "cause": None},
     "evaluate": {"predictions": {"m": TIMES}, "y_test": Y, "y_train": TRAIN, "metrics": ["mae_po"],
-                 "confidence": 0.95, "random_state": 0, "by": None, "n_boot": 2,
-                 "reference": "fixed", "unit": "", "sample_weight": ONES,
-                 "cluster": np.arange(N) % 4, "X_test": None, "X_train": None,
-                 "conditional": None, "dependence": None, "cause": None, "landmark": None,
+                 "confidence": 0.95, "random_state": 0, "by": None, "unit": "",
+                 "sample_weight": ONES, "cluster": np.arange(N) % 4, "X_test": None,
+                 "X_train": None, "conditional": None, "cause": None, "landmark": None,
                  **SETTINGS},
     "Evaluator": {"y_train": TRAIN, "metrics": ["mae_po"]},
     "evaluate_stream": {"batches": BATCHES, **STREAM, "workers": 1, "batch_rows": 100,
                         "progress": None, "entry_column": None, "outcomes": None},
-    "gray_test": {"y": (TIME, np.arange(N) % 3), "group": np.arange(N) % 2, "cause": 1, "rho": 1.0},
     "delayed_entry": {"y": Y, "latest": 5.0, "late": 0.5, "entry": None, "random_state": 0},
     "landmarks": {"predictions": {"m": TIMES}, "y_test": Y, "landmarks": [0.0, 2.0],
                   "horizons": [4.0], "metrics": ["mae_hinge"], "y_train": TRAIN,
-                  "confidence": 0.95, "random_state": 0, "n_boot": 2, "unit": "", "min_g": 0.05,
-                  "min_at_risk": 2},
+                  "confidence": 0.95, "random_state": 0, "unit": "",
+                  "convention": sg.Convention(min_at_risk=2)},
     "IntervalOutcomes": {"lower": TIME, "upper": TIME + 1.0, "weight": ONES},
-    "interval_brier_score": {**ON_INTERVALS, "times": [4.0, 6.0], **LAW},
     "interval_calibration": {**ON_INTERVALS, "time": 6.0, "groups": 2, "confidence": 0.9},
-    "interval_concordance": {"y_true": INTERVALS, "risk": TIMES, "sample_weight": ONES},
-    "interval_concordance_details": {"y_true": INTERVALS, "risk": TIMES, "sample_weight": ONES},
-    "interval_error": INTERVAL_ERROR,
-    "interval_error_details": INTERVAL_ERROR,
-    "interval_integrated_brier_score": {**ON_INTERVALS, "times": None, "tau": 6.0, **LAW},
-    "interval_integrated_brier_score_details": {**ON_INTERVALS, "times": None, "tau": 6.0, **LAW},
-    "interval_log_likelihood": {**ON_INTERVALS, "sample_weight": ONES},
-    "interval_log_likelihood_details": {**ON_INTERVALS, "sample_weight": ONES},
-    "interval_observed_expected": {**ON_INTERVALS, "time": 6.0, "confidence": 0.9,
-                                   "observed": None},
-    "turnbull_calibration": {**ON_INTERVALS, "tau": 6.0},
-    "turnbull_calibration_details": {**ON_INTERVALS, "tau": 6.0, "clusters": None,
-                                     "observed": None},
     "visits": {"time": TIME, "every": 2.0, "jitter": 0.5, "missed": 0.1, "end": None,
                "random_state": 0},
     "holm": {"p_values": [0.2, 0.01]},
-    "incidence_by_group": {"y": (TIME, np.arange(N) % 3), "group": ["a", "b"] * 6,
-                           "variance": "aalen"},
     "integrated_binomial_log_likelihood": {**BRIER, "clip": None},
-    "integrated_brier_score": BRIER,
+    "integrated_brier_score": {**BRIER, "distribution": None, "tau": None},
     "integrated_calibration_index": {**ON_CURVES, "time": 9.0, "knots": 3,
                                      "probability": "survival", "cause": None},
     "integrated_calibration_index_cox": {**ON_CURVES, "time": 9.0, "knots": 3, "ties": "efron",
@@ -255,8 +226,6 @@ CALLS = {
     "integrated_multi_cause_score": MULTI_CAUSE,
     "km_calibration": {**ON_CURVES, "tau": 5.0, "convention": "survgauge", "cause": None},
     "log_likelihood": {**ON_CURVES, "sample_weight": ONES},
-    "log_rank": {"y_true": Y, "predicted": TIMES},
-    "log_rank_test": {"y_a": Y, "y_b": TRAIN},
     "mae": {**ERRORS, "method": "po"},
     "meta_analysis": {"estimates": [0.7, 0.6, 0.8], "stderr": [0.1, 0.05, 0.1], "scale": "logit",
                       "confidence": 0.9},
@@ -298,22 +267,8 @@ CALLS = {
 }
 # fmt: on
 _SAME = {
-    "calibration_slope": ["calibration_slope_details"],
-    "calibration_slope_cox": ["calibration_slope_cox_details"],
-    "concordance_index": ["concordance_index_details"],
-    "concordance_td": ["concordance_td_details"],
-    "coverage": ["coverage_details"],
     "cox_snell_residuals": ["deviance_residuals", "martingale_residuals"],
-    "crps": ["crps_details"],
-    "cumulative_dynamic_auc": ["cumulative_dynamic_auc_details"],
-    "integrated_binomial_log_likelihood": ["integrated_binomial_log_likelihood_details"],
-    "integrated_brier_score": ["integrated_brier_score_details"],
-    "integrated_multi_cause_score": ["integrated_multi_cause_score_details"],
-    "km_calibration": ["km_calibration_details"],
-    "log_likelihood": ["log_likelihood_details"],
     "mae": ["mse", "rmse"],
-    "skill": ["skill_details"],
-    "time_error": ["time_error_details"],
 }
 CALLS |= {name: CALLS[like] for like, names in _SAME.items() for name in names}
 #: The same doors as another function, with a cluster behind them.
@@ -373,10 +328,9 @@ OUTCOMES = {"y_true", "y_test", "y_train", "y", "y_a", "y_b", "external"}
 SEVERAL = np.arange(N) % 3
 #: What knows several causes, or reads them later.
 KNOWING = {
-    "delayed_entry", "gray_test", "incidence_by_group", "semisynthetic",
-    "subdistribution_weights", "scorer", "accuracy_in_time",
-    "multi_cause_score", "integrated_multi_cause_score", "integrated_multi_cause_score_details",
-    "conditional",
+    "delayed_entry", "semisynthetic",
+    "subdistribution_weights", "scorer",
+    "multi_cause_score", "integrated_multi_cause_score", "conditional",
 }  # fmt: skip
 
 
@@ -401,34 +355,37 @@ def test_several_causes_are_refused_where_one_kind_of_event_is_expected(name, ar
 
 
 ENTRY = sg.Outcomes(TIME, Y[1], entry=TIME / 2 * (np.arange(N) % 2))
-#: What knows delayed entry of the test outcomes, as it is called here: an assumed dependence and
-#: the rules of other packages do not go with it.
+#: What knows delayed entry of the test outcomes, as it is called here: the rules of
+#: other packages do not go with it.
 KNOWS_ENTRY = {
-    "a_calibration", "brier_skill", "calibration_slope", "calibration_slope_details",
-    "calibration_slope_cox", "calibration_slope_cox_details",
-    "concordance_td", "concordance_td_details", "coverage", "coverage_details",
-    "cox_snell_residuals", "crps", "crps_details", "integrated_calibration_index", "net_benefit",
+    "binomial_log_likelihood", "brier_score", "concordance_index",
+    "integrated_binomial_log_likelihood",
+    "integrated_brier_score",
+    "a_calibration", "brier_skill", "calibration_slope",
+    "calibration_slope_cox",
+    "concordance_td", "coverage",
+    "cox_snell_residuals", "crps", "integrated_calibration_index", "net_benefit",
     "pseudo_observations", "royston_d",
-    "validate", "weak_calibration", "cumulative_dynamic_auc", "cumulative_dynamic_auc_details",
+    "validate", "weak_calibration", "cumulative_dynamic_auc",
     "d_calibration",
-    "deviance_residuals", "evaluate", "km_calibration", "km_calibration_details", "landmarks",
-    "log_likelihood", "log_likelihood_details", "mae", "martingale_residuals", "mse",
+    "deviance_residuals", "evaluate", "km_calibration", "landmarks",
+    "log_likelihood", "mae", "martingale_residuals", "mse",
     "observed_expected", "one_calibration", "residual_details", "rmse", "surrogate_times",
-    "time_error", "time_error_details", "time_errors",
+    "time_error", "time_errors",
 }  # fmt: skip
 #: What scores all causes.
 OF_ALL_CAUSES = {
-    "accuracy_in_time", "multi_cause_score", "integrated_multi_cause_score",
-    "integrated_multi_cause_score_details",
+    "multi_cause_score", "integrated_multi_cause_score",
 }  # fmt: skip
 #: What takes G or Kaplan-Meier from training outcomes with delayed entry, or reads them later.
 TRAINS_ON_ENTRY = {
-    "Evaluator", "Reference", "brier_decomposition", "brier_skill", "concordance_td",
-    "concordance_td_details",
-    "cumulative_dynamic_auc", "cumulative_dynamic_auc_details", "evaluate", "landmarks", "mae",
+    "binomial_log_likelihood", "brier_score", "concordance_index",
+    "integrated_binomial_log_likelihood", "integrated_brier_score", "Evaluator", "Reference",
+    "brier_skill", "concordance_td",
+    "cumulative_dynamic_auc", "evaluate", "landmarks", "mae",
     "mse", "net_benefit", "pseudo_observations", "reference_curves", "rmse", "scorer",
     "surrogate_times", "time_error",
-    "time_error_details", "time_errors",
+    "time_errors",
 }  # fmt: skip
 
 
@@ -459,13 +416,12 @@ LATE = sg.Outcomes(TIME, SEVERAL, entry=ENTRY.entry)
 #: What knows delayed entry of a cause, as it is called here.
 KNOWS_ENTRY_OF_A_CAUSE = {
     "a_calibration", "binomial_log_likelihood", "brier_score", "brier_skill", "concordance_index",
-    "concordance_index_details", "cumulative_dynamic_auc", "cumulative_dynamic_auc_details",
+    "cumulative_dynamic_auc",
     "d_calibration", "evaluate", "integrated_binomial_log_likelihood", "weak_calibration",
-    "calibration_slope", "calibration_slope_details", "integrated_calibration_index",
-    "integrated_binomial_log_likelihood_details", "integrated_brier_score",
-    "integrated_brier_score_details", "km_calibration", "km_calibration_details", "mae", "mse",
+    "calibration_slope", "integrated_calibration_index",
+    "integrated_brier_score", "km_calibration", "mae", "mse",
     "net_benefit", "observed_expected", "one_calibration", "rmse", "time_error",
-    "time_error_details", "time_errors", *OF_ALL_CAUSES,
+    "time_errors", *OF_ALL_CAUSES,
 }  # fmt: skip
 
 
@@ -479,7 +435,7 @@ KNOWS_ENTRY_OF_A_CAUSE = {
 )
 def test_delayed_entry_of_a_cause_is_known_or_refused(name):
     incidence = sg.IncidenceCurves(GRID, INCIDENCE)
-    call = {**CALLS[name], "dependence": None, "cause": 1, "incidence": incidence, "tau": 6.0}
+    call = {**CALLS[name], "cause": 1, "incidence": incidence, "tau": 6.0}
     call = {key: value for key, value in call.items() if key in CALLS[name]}
     call |= {key: LATE for key in call if key in OUTCOMES}
     call |= {key: incidence for key in call if call[key] is CURVES}

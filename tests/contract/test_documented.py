@@ -13,8 +13,8 @@ import pytest
 
 import survgauge as sg
 from survgauge.cli.main import _parser
-from survgauge.evaluation.explanations import EXPLANATIONS
-from survgauge.evaluation.warnings import _REASONS
+from survgauge.evaluation.warning_kinds import KINDS, REASONS
+from survgauge.evaluation.warnings import WEIGHTS
 
 pytest.importorskip("sklearn", reason="the preprocessor is public and needs scikit-learn")
 
@@ -104,29 +104,37 @@ def literal(node):
 def emitted():
     """Codes that the source can emit, and codes that are no constants there."""
     codes, others = set(), set()
-    for _, node in [*calls_of("EvaluationWarning"), *calls_of("remark")]:
+    for _, node in [*calls_of("warned"), *calls_of("warn_of")]:
         code = node.args[0] if node.args else {k.arg: k.value for k in node.keywords}["code"]
         found = literal(code)
         codes |= found[0]
         others |= found[1]
-    return codes | set(_REASONS), others
+    return codes | set(REASONS), others
 
 
 def test_codes_of_warnings_are_constants_that_this_test_can_find():
-    # `code` is the argument of `remark`, whose calls are read too; the reasons have a table.
-    assert emitted()[1] == {"code", "problem.horizon_reason"}
+    # `code` is the argument of `warn_of`, whose calls are read too; the reasons have a table.
+    assert emitted()[1] == {"code", "task.horizon_reason"}
 
 
 @pytest.mark.parametrize("code", sorted(emitted()[0]))
-def test_every_warning_has_an_explanation_and_a_row_in_the_docs(code):
-    assert EXPLANATIONS[code].meaning
-    assert EXPLANATIONS[code].advice
+def test_every_warning_has_a_sentence_and_its_advice_stands_in_the_docs(code):
+    kind = KINDS[code]
+    assert kind.sentence
+    assert kind.weight in WEIGHTS
     if DOCS.exists():
-        assert f"| `{code}` |" in (DOCS / "warnings.md").read_text(encoding="utf-8")
+        page = (DOCS / "explanation" / "warnings.md").read_text(encoding="utf-8")
+        [row] = [line for line in page.split("\n") if line.startswith(f"| `{code}` |")]
+        assert row.split("|")[3].strip() == f"{kind.advice[0].upper()}{kind.advice[1:]}."
 
 
-def test_nothing_is_explained_that_is_never_said():
-    assert set(EXPLANATIONS) == emitted()[0]
+def test_nothing_but_the_table_makes_sentences_of_warnings():
+    made = {path.name for path, _ in calls_of("EvaluationWarning")}
+    assert made == {"warnings.py"}
+
+
+def test_no_kind_of_warning_is_never_given():
+    assert set(KINDS) == emitted()[0]
 
 
 # -- command line -------------------------------------------------------------------------------

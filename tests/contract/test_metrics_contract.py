@@ -10,8 +10,8 @@ import pytest
 
 import survgauge as sg
 from survgauge.data.predictions import Prediction
-from survgauge.metrics.problem import Problem
 from survgauge.metrics.registry import REGISTRY, metrics_of
+from survgauge.metrics.task import Task
 
 NAMES = sorted(metrics_of())
 ROOT = Path(__file__).parents[2]
@@ -34,8 +34,8 @@ def train():
 
 
 def compute(name, y, curves, **settings):
-    problem = Problem.of(y, train(), time=6.0, threshold=0.3, **settings)
-    return REGISTRY[name].measure(problem, Prediction.of(curves, len(y), "m"))
+    task = Task.of(y, train(), time=6.0, threshold=0.3, **settings)
+    return REGISTRY[name].measure(task, Prediction.of(curves, len(y), "m"))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,10 +48,10 @@ def test_value_lies_in_its_range_and_says_how_it_was_made(name, whole):
     assert found.convention
     assert found.support
     if REGISTRY[name].inference == "analytic":
-        assert found.psi.shape == (len(y),)
+        assert found.contributions.shape == (len(y),)
         assert 0 < found.stderr < np.inf
         # Contributions are deviations: they add up to nothing.
-        assert abs(found.psi.sum()) < 0.02 * np.abs(found.psi).sum() + 1e-12
+        assert abs(found.contributions.sum()) < 0.02 * np.abs(found.contributions).sum() + 1e-12
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -60,8 +60,8 @@ def test_order_of_subjects_never_matters(name):
     order = np.random.default_rng(0).permutation(len(y))
     a, b = compute(name, y, curves), compute(name, y[order], curves[order])
     assert b.value == pytest.approx(a.value, rel=1e-9)
-    if a.psi is not None:
-        np.testing.assert_allclose(b.psi, a.psi[order], rtol=1e-6, atol=1e-10)
+    if a.contributions is not None:
+        np.testing.assert_allclose(b.contributions, a.contributions[order], rtol=1e-6, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -72,11 +72,11 @@ def test_integer_weights_equal_replicated_rows(name):
     rows = np.repeat(np.arange(len(y)), counts)
     repeated = compute(name, y[rows], curves[rows])
     assert weighted.value == pytest.approx(repeated.value, rel=1e-8)
-    if repeated.psi is not None:
+    if repeated.contributions is not None:
         assert weighted.stderr == pytest.approx(repeated.stderr, rel=1e-6)
 
 
-# Doubly robust errors take G as given: their coverage is simulated (docs/inference.md).
+# Doubly robust errors take G as given: their coverage is simulated (docs/explanation/inference.md).
 LEAVE_ONE_OUT = [
     n for n in NAMES if REGISTRY[n].inference == "analytic" and not REGISTRY[n].reads_g
 ]
@@ -85,21 +85,21 @@ LEAVE_ONE_OUT = [
 @pytest.mark.parametrize("name", LEAVE_ONE_OUT)
 def test_contributions_are_what_leaving_one_out_takes_away(name):
     y, curves = data(60)
-    problem = Problem.of(y, train(), time=6.0, threshold=0.3)
+    task = Task.of(y, train(), time=6.0, threshold=0.3)
     prediction = Prediction.of(curves, len(y), "m")
-    whole = REGISTRY[name].measure(problem, prediction)
+    whole = REGISTRY[name].measure(task, prediction)
     keep = ~np.eye(len(y), dtype=bool)
     rows = [np.flatnonzero(k) for k in keep]
-    without = np.array(
-        [REGISTRY[name].measure(problem.subset(r), prediction[r]).value for r in rows]
-    )
+    without = np.array([REGISTRY[name].measure(task.subset(r), prediction[r]).value for r in rows])
     taken = whole.value - without
-    assert np.corrcoef(taken, whole.psi)[0, 1] > 0.98
+    assert np.corrcoef(taken, whole.contributions)[0, 1] > 0.98
     spread = np.sqrt((taken - taken.mean()) @ (taken - taken.mean()) * (len(y) - 1) / len(y))
     assert whole.stderr == pytest.approx(spread, rel=0.12)
 
 
-@pytest.mark.filterwarnings(r"ignore:\[(law-tail|unseen-times)\]:UserWarning")  # no horizon
+@pytest.mark.filterwarnings(
+    r"ignore:\[(distribution-tail|unseen-times)\]:UserWarning"
+)  # no horizon
 @pytest.mark.parametrize("name", NAMES)
 def test_scorers_have_the_right_sign(name):
     y, curves = data()
@@ -147,7 +147,7 @@ def late_causes(n=150, seed=3):
 
 
 OF_CAUSES = metrics_of(cause=1)
-BOTH = [name for name, metric in OF_CAUSES.items() if metric.heeds_entry(1)]
+BOTH = [name for name, metric in OF_CAUSES.items() if metric.supports_entry(1)]
 
 
 def test_what_is_left_out_under_delayed_entry_of_a_cause():
@@ -160,7 +160,7 @@ def test_what_is_left_out_under_delayed_entry_of_a_cause():
     assert "no delayed entry of a cause" in said
     assert said.endswith(f": {', '.join(left_out)}")
     for name in {*OF_CAUSES} - {*BOTH}:
-        with pytest.raises(sg.InputError, match=f"{name} knows? no delayed entry of a cause"):
+        with pytest.raises(sg.InputError, match=f"{name} supports? no delayed entry of a cause"):
             sg.evaluate({"m": curves}, y, cause=1, metrics=name)
 
 

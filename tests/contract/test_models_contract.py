@@ -27,9 +27,8 @@ from survgauge import (
     SurvivalCurves,
     models,
 )
-from survgauge.models.facts import FACTS
-from survgauge.models.registry import model_class
-from survgauge.scorers import scorer
+from survgauge.bench.models.registry import FACTS, model_class
+from survgauge.evaluation.scorers import scorer
 
 #: Settings that keep the slow ones short; what is tested does not depend on them.
 QUICK = {
@@ -224,7 +223,7 @@ def test_reads_frames_and_structured_arrays(name, fitted):
 
 
 @each_model
-@pytest.mark.filterwarnings("ignore::survgauge.models.FitWarning")
+@pytest.mark.filterwarnings("ignore::survgauge.bench.models.FitWarning")
 def test_works_in_pipelines_and_searches(name):
     X, y = example(n=90)
     structured = np.array(
@@ -462,7 +461,7 @@ def test_incidence_or_a_clear_refusal(name, fitted):
         return
     with pytest.raises(InputError, match="one kind of event here; it has events of 2 causes"):
         build(name).fit(X, y)
-    with pytest.raises(InputError, match=f"{name} knows one kind of event.*cause_specific_cox"):
+    with pytest.raises(InputError, match=f"{name} takes one kind of event.*cause_specific_cox"):
         fitted(name).predict_incidence(example(n=5)[0])
 
 
@@ -485,18 +484,12 @@ def test_missing_extra_names_the_install_line(monkeypatch):
 
 
 def test_command_lists_models(capsys, monkeypatch):
-    import argparse
+    from survgauge.cli.main import main
 
-    from survgauge.cli.models import add_commands
-
-    parser = argparse.ArgumentParser()
-    add_commands(parser.add_subparsers())
-    args = parser.parse_args(["models", "--json"])
-    assert args.run(args) == 0
+    assert main(["models", "--json"]) == 0
     assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(FACTS)
     monkeypatch.setattr("survgauge._tools.extras.find_spec", lambda name: None)
-    args = parser.parse_args(["models"])
-    assert args.run(args) == 0
+    assert main(["models"]) == 0
     text = capsys.readouterr().out
     assert "Random survival forest" in text
     assert "pip install 'survgauge[torch]'" in text

@@ -24,7 +24,6 @@ OTHERS = (
     "log_likelihood",
     "multi_log_loss",
     "multi_brier",
-    "accuracy_in_time",
     "d_calibration",
     "one_calibration",
     "km_calibration",

@@ -25,8 +25,8 @@ import resource
 import pandas as pd
 from experiment_plans import numbers, toy_plan
 
+from survgauge.bench.experiment import Plan, Results, Store, run
 from survgauge.errors import InputError
-from survgauge.experiment import Plan, Results, Store, run
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -34,7 +34,7 @@ TESTS = Path(__file__).resolve().parents[1]
 #: be made (0), was filled (1) or has its final name (2).
 CHILD = """
 import json, os, pathlib, signal, sys, tempfile
-from survgauge.experiment import Store, run
+from survgauge.bench.experiment import Store, run
 
 plan, store, jobs, moment, count = sys.argv[1:]
 left = [int(count)]
@@ -173,7 +173,7 @@ def test_an_interrupt_says_what_was_kept_and_how_to_go_on(tmp_path, jobs):
     )
     try:
         end = time.monotonic() + 90
-        while len(list(store.glob("cells/*/*/*.json"))) < 3:
+        while len(list(store.glob("cells/*/*/*.parquet"))) < 3:
             assert process.poll() is None, process.stderr.read()
             assert time.monotonic() < end
             time.sleep(0.02)
@@ -184,7 +184,7 @@ def test_an_interrupt_says_what_was_kept_and_how_to_go_on(tmp_path, jobs):
             os.killpg(process.pid, signal.SIGKILL)
             process.wait(10)
     assert process.returncode == 130
-    kept = len(list(store.glob("cells/*/*/*.json")))
+    kept = len(list(store.glob("cells/*/*/*.parquet")))
     last = error.splitlines()[-1]
     assert last.startswith(f"survgauge: interrupted: {kept} of 120 cells are finished and kept in ")
     assert f"{store}; go on with --resume" in last
@@ -201,7 +201,7 @@ def test_a_second_run_is_kept_out_and_harms_nothing(tmp_path):
     process = start(tmp_path, plan, store)
     try:
         end = time.monotonic() + 90
-        while not list(store.glob("cells/*/*/*.json")):
+        while not list(store.glob("cells/*/*/*.parquet")):
             assert process.poll() is None, process.stderr.read()
             assert time.monotonic() < end
             time.sleep(0.02)

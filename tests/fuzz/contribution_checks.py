@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 import survgauge as sg
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 
 from .engine import UNDEFINED, demand, same
 from .kinds import kind
@@ -28,17 +29,17 @@ def _measures(case, rng, g):
     fixed = {"censoring": g}
     return rng.choice(
         (
-            ("harrell", lambda y: sg.concordance_index_details(y, risk)),
-            ("uno", lambda y: sg.concordance_index_details(y, risk, method="uno", **fixed)),
-            ("antolini", lambda y: sg.concordance_td_details(y, curves)),
-            ("auc", lambda y: sg.cumulative_dynamic_auc_details(y, risk, [time], **fixed)),
+            ("harrell", lambda y: sg.concordance_index(y, risk)),
+            ("uno", lambda y: sg.concordance_index(y, risk, method="uno", **fixed)),
+            ("antolini", lambda y: sg.concordance_td(y, curves)),
+            ("auc", lambda y: cumulative_dynamic_auc_details(y, risk, [time], **fixed)),
             ("brier", lambda y: sg.brier_score(y, curves, [time], **fixed).details),
             ("brier, own G", lambda y: sg.brier_score(y, curves, [time]).details),
-            ("ibs", lambda y: sg.integrated_brier_score_details(y, curves, times, **fixed)),
-            ("ibs, own G", lambda y: sg.integrated_brier_score_details(y, curves, times)),
-            ("crps", lambda y: sg.crps_details(y, curves)),
-            ("log-likelihood", lambda y: sg.log_likelihood_details(y, curves)),
-            ("coverage", lambda y: sg.coverage_details(y, curves, 0.8)),
+            ("ibs", lambda y: sg.integrated_brier_score(y, curves, times, **fixed)),
+            ("ibs, own G", lambda y: sg.integrated_brier_score(y, curves, times)),
+            ("crps", lambda y: sg.crps(y, curves)),
+            ("log-likelihood", lambda y: sg.log_likelihood(y, curves)),
+            ("coverage", lambda y: sg.coverage(y, curves, 0.8)),
             ("hinge", lambda y: _time_error(case, y, "hinge", "absolute")),
             ("uncensored", lambda y: _time_error(case, y, "uncensored", "squared")),
             ("ipcw_d", lambda y: _time_error(case, y, "ipcw_d", "absolute", **fixed)),
@@ -52,8 +53,9 @@ def _measures(case, rng, g):
     )
 
 
-def _time_error(case, y, method, loss, **options):
-    return sg.time_error_details(y, case.predicted, method=method, loss=loss, **options)
+def _time_error(case, y, method, loss, y_train=None, **settings):
+    options = {"method": method, "loss": loss, "y_train": y_train}
+    return sg.time_error(y, case.predicted, convention=sg.Convention(**settings), **options)
 
 
 def _others(case):
@@ -74,7 +76,7 @@ def contributions(case, rng, call):
     if rng.random() < 0.5:
         weight = np.ones(n)
     details = call(measure, sg.Outcomes(case.time, case.event, weight))
-    if details is UNDEFINED or details.psi is None or not math.isfinite(details.value):
+    if details is UNDEFINED or details.contributions is None or not math.isfinite(details.value):
         return
     slopes = []
     for i in range(n):
@@ -89,8 +91,10 @@ def contributions(case, rng, call):
     size = max(float(np.abs(expected).max()), abs(details.value) * 1e-3)
     if name in PAIRS:
         size = max(size, 1e-6)
-    same(f"contributions to {name}", details.psi, expected, PRECISION, size)
+    same(f"contributions to {name}", details.contributions, expected, PRECISION, size)
     total = weight.sum()
-    spread = math.sqrt(math.fsum(details.psi**2 / weight) * total / (total - 1))
+    spread = math.sqrt(math.fsum(details.contributions**2 / weight) * total / (total - 1))
     same(f"standard error of {name}", details.stderr, spread, 1e-9, 1e-12)
-    demand(f"contributions to {name} add up", abs(details.psi.sum()) <= PRECISION * size * n)
+    demand(
+        f"contributions to {name} add up", abs(details.contributions.sum()) <= PRECISION * size * n
+    )

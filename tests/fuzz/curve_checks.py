@@ -123,8 +123,8 @@ def crps(case, rng, call):
     same("order of the subjects", turned, found, 1e-9)
     if case.interpolation == "pchip":
         return
-    mass, total, size = case.mass(), 0.0, 0.0
-    for i, ((t, e, _), m) in enumerate(zip(case.rows(), mass, strict=True)):
+    weight, total, size = case.subject_weight(), 0.0, 0.0
+    for i, ((t, e, _), m) in enumerate(zip(case.rows(), weight, strict=True)):
         if m == 0:
             continue
         nodes = oracles.nodes_of(case.curve(i))
@@ -144,19 +144,19 @@ def crps(case, rng, call):
     if total is UNDEFINED:
         same("crps", found, UNDEFINED)
     else:
-        same("crps", found, total / math.fsum(mass), 1e-9, size / math.fsum(mass))
+        same("crps", found, total / math.fsum(weight), 1e-9, size / math.fsum(weight))
 
 
 @kind(draw)
 def log_likelihood(case, rng, call):
     options = {} if case.sample_weight is None else {"sample_weight": case.sample_weight}
     found = call(sg.log_likelihood, case.y(), case.curves(), **options)
-    details = call(sg.log_likelihood_details, case.y(), case.curves(), **options)
+    details = call(sg.log_likelihood, case.y(), case.curves(), **options)
     same("details", UNDEFINED if details is UNDEFINED else details.value, found, 1e-12)
     if case.interpolation == "pchip":
         return
-    mass, total = case.mass(), 0.0
-    for i, ((t, e, _), m) in enumerate(zip(case.rows(), mass, strict=True)):
+    weight, total = case.subject_weight(), 0.0
+    for i, ((t, e, _), m) in enumerate(zip(case.rows(), weight, strict=True)):
         if m == 0:
             continue
         nodes = oracles.nodes_of(case.curve(i))
@@ -181,7 +181,7 @@ def log_likelihood(case, rng, call):
     if total is UNDEFINED:
         same("log-likelihood", found, UNDEFINED)
     else:
-        same("log-likelihood", found, total / math.fsum(mass), 1e-9, 1.0)
+        same("log-likelihood", found, total / math.fsum(weight), 1e-9, 1.0)
 
 
 def _tail_density(t, last, s, tail):

@@ -62,14 +62,14 @@ class Case:
         """Reference set where sampling weights are given: subjects whose is 0 are absent."""
         if self.train is not None:
             return self.reference()
-        return [row for row, m in zip(self.rows(), self.mass(), strict=True) if m > 0]
+        return [row for row, m in zip(self.rows(), self.subject_weight(), strict=True) if m > 0]
 
     def sampled(self):
-        """Subjects with their mass, by which G is estimated; absent ones left out."""
-        rows = zip(self.rows(), self.mass(), strict=True)
+        """Subjects with their weight, by which G is estimated; absent ones left out."""
+        rows = zip(self.rows(), self.subject_weight(), strict=True)
         return [(t, e, m) for (t, e, _), m in rows if m > 0]
 
-    def mass(self):
+    def subject_weight(self):
         """Weights of an average: frequencies times sample weights."""
         given = self.sample_weight or [1.0] * len(self)
         return [a * w for a, (_, _, w) in zip(given, self.rows(), strict=True)]
@@ -128,7 +128,7 @@ class Case:
         for i in range(n if n > 1 else 0):
             rows = [k for k in range(n) if k != i]
             fewer = self.take(rows)
-            if sum(fewer.mass()) > 0 and sum(w for _, _, w in fewer.rows()) > 0:
+            if sum(fewer.subject_weight()) > 0 and sum(w for _, _, w in fewer.rows()) > 0:
                 yield fewer
         if self.train is not None and len(self.train) > 1:
             for i in range(len(self.train)):
@@ -170,7 +170,7 @@ def draw(rng):
         _weights(rng, n) if rng.random() < 0.25 else None,
         1.0,
     )
-    if case.sample_weight is not None and not sum(case.mass()) > 0:
+    if case.sample_weight is not None and not sum(case.subject_weight()) > 0:
         case = replace(case, sample_weight=None)
     return case if scale == 1 else case.in_unit(scale)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from scipy.stats import chi2
 
 import survgauge as sg
+from survgauge.metrics.group_tests import log_rank_test
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 
 from . import oracles
 from .data import TAILS, draw
@@ -53,7 +56,8 @@ def in_sample_needs_units(case, method):
 def time_errors(case, rng, call):
     tau, area, tail = a_tau(rng, case), rng.choice(("step", "trapezoid")), rng.choice(TAILS)
     given, g_set = g_option(rng, case, call)
-    options = {"tau": tau, "area": area, "tail": tail, "weighted": rng.random() < 0.8}
+    own = {"area": area, "tail": tail, "weighted": rng.random() < 0.8}
+    options = {"tau": tau, "convention": sg.Convention(**own)}
     if case.train is not None:
         options["y_train"] = case.y_train()
     if case.sample_weight is not None:
@@ -63,25 +67,17 @@ def time_errors(case, rng, call):
     if not given:  # the reference's own, with the clock stopped
         g = oracles.g_steps(oracles.restrict(g_set, tau))
     methods = [m for m in METHODS if not in_sample_needs_units(case, m)]
-    own = {k: options[k] for k in ("tau", "area", "tail", "weighted")}
+    own["tau"] = tau
     for method in rng.sample(methods, 3):
-        extra = {**options, **(given if method == "ipcw_d" else {})}
+        more = {"normalize": normalize, **(given if method == "ipcw_d" else {})}
+        extra = {**options, "convention": replace(options["convention"], **more)}
         expected, size = oracles.time_error(
             case, method, loss, case.predicted, **own, normalize=normalize, g=g
         )
         arguments = (case.y(), case.predicted)
-        found = call(
-            sg.time_error, *arguments, method=method, loss=loss, normalize=normalize, **extra
-        )
+        found = call(sg.time_error, *arguments, method=method, loss=loss, **extra)
         same(f"time_error {method} {loss}", found, expected, LOOSE, size)
-        details = call(
-            sg.time_error_details,
-            *arguments,
-            method=method,
-            loss=loss,
-            normalize=normalize,
-            **extra,
-        )
+        details = call(sg.time_error, *arguments, method=method, loss=loss, **extra)
         if details is UNDEFINED:
             same(f"details of {method}", details, expected)
             continue
@@ -89,9 +85,10 @@ def time_errors(case, rng, call):
         same("loss and weight", details.weight @ details.loss / details.normalizer, found, 1e-9)
         demand(
             "contributions add up to nothing",
-            abs(details.psi.sum()) <= 1e-7 * (np.abs(details.psi).sum() + size) + 1e-300,
+            abs(details.contributions.sum())
+            <= 1e-7 * (np.abs(details.contributions).sum() + size) + 1e-300,
         )
-        _invariances(case, rng, call, method, loss, normalize, extra, found, size)
+        _invariances(case, rng, call, method, loss, extra, found, size)
     shorthand = rng.choice((sg.mae, sg.mse, sg.rmse))
     value = call(shorthand, case.y(), case.predicted, method="hinge", **options)
     of = "absolute" if shorthand is sg.mae else "squared"
@@ -106,9 +103,9 @@ def time_errors(case, rng, call):
     )
 
 
-def _invariances(case, rng, call, method, loss, normalize, options, found, size):
+def _invariances(case, rng, call, method, loss, options, found, size):
     """Order, unit and replication."""
-    settings = {**options, "method": method, "loss": loss, "normalize": normalize}
+    settings = {**options, "method": method, "loss": loss}
     settings.pop("sample_weight", None)
     weights = lambda c: {} if c.sample_weight is None else {"sample_weight": c.sample_weight}  # noqa: E731
     which = rng.randrange(3)
@@ -117,7 +114,7 @@ def _invariances(case, rng, call, method, loss, normalize, options, found, size)
         turned = case.take(order)
         again = call(sg.time_error, turned.y(), turned.predicted, **settings, **weights(turned))
         same(f"{method}: order of the subjects", again, found, LOOSE, size)
-    elif which == 1 and "censoring" not in options:
+    elif which == 1 and options["convention"].censoring is None:
         factor = 4.0
         other = case.in_unit(factor)
         if settings.get("tau") is not None:
@@ -141,7 +138,7 @@ def _invariances(case, rng, call, method, loss, normalize, options, found, size)
 def many_methods(case, rng, call):
     """One call for all methods gives what single calls give; `expected` against the atoms."""
     tau, tail, loss = a_tau(rng, case), rng.choice(TAILS), rng.choice(LOSSES)
-    options = {"tau": tau, "tail": tail, "loss": loss}
+    options = {"tau": tau, "loss": loss, "convention": sg.Convention(tail=tail)}
     if case.train is not None:
         options["y_train"] = case.y_train()
     methods = [m for m in (*METHODS, "expected") if not in_sample_needs_units(case, m)]
@@ -275,13 +272,12 @@ def kaplan_meier(case, rng, call):
 
 @kind(draw)
 def log_rank(case, rng, call):
-    found = call(sg.log_rank, case.y(), case.predicted)
     a = case.rows()
     b = [(p, True, w) for p, (_, _, w) in zip(case.predicted, a, strict=True)]
-    _same_test("log_rank", found, [r for r in a if r[2] > 0], [r for r in b if r[2] > 0])
-    if case.train is not None:
-        found = call(sg.log_rank_test, case.y(), case.y_train())
-        _same_test("log_rank_test", found, [r for r in a if r[2] > 0], case.reference())
+    others = call(sg.Outcomes, case.predicted, [1] * len(b), [w for _, _, w in b])
+    if others is not UNDEFINED:
+        found = call(log_rank_test, case.y(), others)
+        _same_test("log_rank_test", found, [r for r in a if r[2] > 0], [r for r in b if r[2] > 0])
 
 
 def _same_test(what, found, a, b):
@@ -289,11 +285,11 @@ def _same_test(what, found, a, b):
     if not variance > 1e-12:
         demand(
             f"{what} without variance",
-            found is UNDEFINED or math.isnan(found.p_value) or found.variance <= 1e-9,
+            found is UNDEFINED or math.isnan(found.p_value) or found.covariance[0, 0] <= 1e-9,
         )
         return
     demand(f"{what} is defined", found is not UNDEFINED)
-    same(f"{what}: variance", found.variance, variance)
+    same(f"{what}: variance", found.covariance[0, 0], variance)
     same(f"{what}: statistic", found.statistic, gap * gap / variance, 1e-8, 1e-6)
     same(f"{what}: p", found.p_value, chi2.sf(gap * gap / variance, 1), 1e-6, 1.0)
 
@@ -323,10 +319,10 @@ def concordance(case, rng, call):
         return 1.0 if risk[i] > risk[j] else 0.5 if risk[i] == risk[j] else 0.0
 
     unit = case.sample_weight or [1.0] * len(case)
-    expected = oracles.concordance(rows, ahead, case.mass(), unit, anchor, weight, ties)
+    expected = oracles.concordance(rows, ahead, case.subject_weight(), unit, anchor, weight, ties)
     found = call(sg.concordance_index, case.y(), risk, **options)
     same(f"{method}, ties {ties}", found, expected, 1e-9, 1.0)
-    details = call(sg.concordance_index_details, case.y(), risk, **options)
+    details = call(sg.concordance_index, case.y(), risk, **options)
     if details is UNDEFINED:
         same("details", details, expected)
         return
@@ -344,7 +340,7 @@ def concordance(case, rng, call):
         repeated = case.replicated()
         if repeated.sample_weight is not None:
             options["sample_weight"] = repeated.sample_weight
-        again = call(sg.concordance_index_details, repeated.y(), repeated.risk, **options)
+        again = call(sg.concordance_index, repeated.y(), repeated.risk, **options)
         same("replicated rows", again.value, found, 1e-9, 1.0)
         same("standard error of replicated rows", again.stderr, details.stderr, 1e-6, 1.0)
 
@@ -358,18 +354,18 @@ def auc(case, rng, call):
         options["sample_weight"] = case.sample_weight
     last = max(case.time) or case.scale
     times = sorted({rng.choice(case.time), last * rng.random(), last * rng.uniform(0, 1.2)})
-    rows, mass = [(t, e) for t, e, _ in case.rows()], case.mass()
+    rows, copies = [(t, e) for t, e, _ in case.rows()], case.subject_weight()
     weight = [1.0] * len(case)
     until, closed = max(t for t, _, _ in case.sampled()), True
     if method == "ipcw":
         g = oracles.g_steps(g_set)
         seen = [oracles.read(g, t, left=True) for t, _ in rows]
         weight = [1 / s if s > 0 else 0.0 for s in seen]
-        until, closed = oracles.identified_until(case.rows(), mass, g_set)
+        until, closed = oracles.identified_until(case.rows(), copies, g_set)
     scored, values = [], []
     for t in times:
         if t < until or (t == until and closed):
-            value = oracles.auc(rows, case.risk, t, mass, weight)
+            value = oracles.auc(rows, case.risk, t, copies, weight)
             if value is not None:
                 scored.append(t)
                 values.append(value)
@@ -395,5 +391,5 @@ def auc(case, rng, call):
     by_column = [[r] * len(times) for r in case.risk]
     columns = call(sg.cumulative_dynamic_auc, case.y(), by_column, times, **options)
     same("auc of columns", columns.values, found.values, 1e-12, 1.0)
-    details = call(sg.cumulative_dynamic_auc_details, case.y(), case.risk, times, **options)
+    details = call(cumulative_dynamic_auc_details, case.y(), case.risk, times, **options)
     same("auc details", details.value, found.mean, 1e-12, 1.0)

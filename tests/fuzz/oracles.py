@@ -190,7 +190,7 @@ def time_error(
         return UNDEFINED, 0.0
     above = below = size = 0.0
     some = False
-    for (t, e, _), p, m, i in zip(y, predicted, case.mass(), range(len(y)), strict=True):
+    for (t, e, _), p, m, i in zip(y, predicted, case.subject_weight(), range(len(y)), strict=True):
         p = p if tau is None else min(p, tau)
         target, weight, count, big = t, 1.0, True, t
         if method == "true":
@@ -310,8 +310,8 @@ def curve_area(curve, stop, interpolation, tail, power=1, one_minus=False, start
 # -- pairs -----------------------------------------------------------------------------------------
 
 
-def concordance(rows, ahead, mass, unit, anchor, weight, ties):
-    """C over pairs; `ahead(i, j)` is 1, 0 or 1/2 (tied) for anchor i and partner j.
+def concordance(rows, ahead, subject_weight, unit, anchor, weight, ties):
+    """C over pairs; `ahead(i, j)` is 1, 0 or 1/2 (tied) for anchor i and comparator j.
 
     rows are (time, event); two events at one time are a pair under some rules only.
     """
@@ -325,7 +325,7 @@ def concordance(rows, ahead, mass, unit, anchor, weight, ties):
             u, other = rows[j]
             if i == j or not (t < u or (t == u and not other)):
                 continue
-            pair, value = weight[i] * mass[i] * mass[j], ahead(i, j)
+            pair, value = weight[i] * subject_weight[i] * subject_weight[j], ahead(i, j)
             if value == 0.5:
                 if ties in ("none", "time"):
                     continue
@@ -337,15 +337,15 @@ def concordance(rows, ahead, mass, unit, anchor, weight, ties):
         for i in range(n):
             for j in range(n):
                 if anchor[i] and anchor[j] and rows[i][0] == rows[j][0]:
-                    copies = mass[i] * mass[j]
+                    copies = subject_weight[i] * subject_weight[j]
                     if i == j:  # other copies of the same row
-                        copies = mass[i] * max(mass[i] - unit[i], 0.0)
+                        copies = subject_weight[i] * max(subject_weight[i] - unit[i], 0.0)
                     good += 0.25 * weight[i] * copies
                     total += 0.5 * weight[i] * copies
     return good / total if total > 0 else UNDEFINED
 
 
-def auc(rows, risk, t, mass, weight):
+def auc(rows, risk, t, copies, weight):
     """AUC at t, or None without cases or controls."""
     good = total = 0.0
     for i, (ti, e) in enumerate(rows):
@@ -353,7 +353,7 @@ def auc(rows, risk, t, mass, weight):
             continue
         for j, (tj, _) in enumerate(rows):
             if tj > t:
-                pair = weight[i] * mass[i] * mass[j]
+                pair = weight[i] * copies[i] * copies[j]
                 total += pair
                 good += pair * (1.0 if risk[i] > risk[j] else 0.5 if risk[i] == risk[j] else 0.0)
     return good / total if total > 0 else None
@@ -362,9 +362,9 @@ def auc(rows, risk, t, mass, weight):
 # -- probabilities ---------------------------------------------------------------------------------
 
 
-def identified_until(rows, mass, g_set):
+def identified_until(rows, weight, g_set):
     """Last time inside both follow-ups with G > 0; and whether it belongs to the range."""
-    end = max(t for (t, _, _), m in zip(rows, mass, strict=True) if m > 0)
+    end = max(t for (t, _, _), m in zip(rows, weight, strict=True) if m > 0)
     last = max(t for t, _, _ in g_set)
     if end >= last and read(g_steps(g_set), last) == 0:
         return last, False
@@ -374,8 +374,8 @@ def identified_until(rows, mass, g_set):
 def score_at(case, t, g, survival, rule):
     """Brier score (or another rule) at t with weights 1/G; `survival` are the curves' values."""
     total = 0.0
-    mass = case.mass()
-    for (ti, e, _), s, m in zip(case.rows(), survival, mass, strict=True):
+    weight = case.subject_weight()
+    for (ti, e, _), s, m in zip(case.rows(), survival, weight, strict=True):
         if m == 0:
             continue
         if ti > t:
@@ -384,7 +384,7 @@ def score_at(case, t, g, survival, rule):
             seen = read(g, ti, left=True)
             if seen > 0:
                 total += m * rule(s, False) / seen
-    return total / math.fsum(mass)
+    return total / math.fsum(weight)
 
 
 def squared(s, alive):

@@ -75,7 +75,8 @@ def evaluations(case, rng, call):
     columns, y_train, grid = case
     y, n = outcomes_of(columns), len(columns["time"])
     names = some_metrics(rng, n)
-    options = {"y_train": y_train, "n_boot": 12, "threshold": rng.uniform(0.05, 0.9)}
+    convention = sg.Convention(n_boot=12, threshold=rng.uniform(0.05, 0.9))
+    options = {"y_train": y_train, "convention": convention}
     if rng.random() < 0.3:
         options["tau"] = float(y_train[0].max()) * rng.uniform(0.3, 1.0) or None
     predictions = predictions_of(columns, grid)
@@ -221,7 +222,8 @@ def groups(case, rng, call):
     names = [m for m in some_metrics(rng, n) if m not in (*FITTED, *WHOLE_ONLY)]
     if not names:
         return
-    options = {"y_train": y_train, "n_boot": 12, "metrics": names, "threshold": 0.3}
+    convention = sg.Convention(n_boot=12, threshold=0.3)
+    options = {"y_train": y_train, "metrics": names, "convention": convention}
     ev = call(
         sg.evaluate,
         predictions_of(columns, grid),

@@ -16,7 +16,7 @@ from peer_import import peer
 
 from survgauge.data.curves import SurvivalCurves
 from survgauge.data.outcomes import Outcomes
-from survgauge.metrics.probability.probability import (
+from survgauge.metrics.probability.brier import (
     binomial_log_likelihood,
     brier_score,
     integrated_binomial_log_likelihood,

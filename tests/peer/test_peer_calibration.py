@@ -8,7 +8,7 @@
   not tied.
 * KM-calibration: ``convention="survivaleval"``.
 * Kolmogorov-Smirnov form: its distance is our ``support["distance"]``; its p-value comes from a
-  bootstrap of that distance, ours from the weighted statistic's law.
+  bootstrap of that distance, ours from the weighted statistic's distribution.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ import numpy as np
 import pytest
 
 from survgauge import SurvivalCurves
-from survgauge.metrics.calibration.calibration import d_calibration, one_calibration
-from survgauge.metrics.calibration.calibration_measures import km_calibration
+from survgauge.metrics.calibration.d_calibration import d_calibration
+from survgauge.metrics.calibration.ici import integrated_calibration_index_cox
+from survgauge.metrics.calibration.km_calibration import km_calibration
+from survgauge.metrics.calibration.one_calibration import one_calibration
 from survgauge.metrics.calibration.residuals import (
     cox_snell_residuals,
     deviance_residuals,
     martingale_residuals,
 )
-from survgauge.metrics.calibration.smooth_calibration import integrated_calibration_index_cox
-from survgauge.metrics.logrank import log_rank
+from survgauge.metrics.group_tests import log_rank_test
 
 pytestmark = pytest.mark.peer
 
@@ -122,7 +123,8 @@ def test_ks_distance(case):
 def test_log_rank(case):
     y, curves, peer = case
     p_value, statistic = asked(peer.log_rank)
-    result = log_rank(y, curves)
+    medians = curves.median()
+    result = log_rank_test(y, (medians, np.ones(medians.size)))
     assert result.statistic == pytest.approx(statistic, rel=1e-8)
     assert result.p_value == pytest.approx(p_value, rel=1e-8)
 

@@ -10,7 +10,8 @@
   subdistribution hazards at all times; ours is a regression of pseudo-observations at the one time.
   They differ little.
 * Calibration of a cause's distribution (CR-D-calibration): a distance between the shares of events
-  below each level of F_k(T)/F_k(infinity), without a law; ours is a test of the cause's hazard.
+  below each level of F_k(T)/F_k(infinity), without a distribution; ours is a test of the cause's
+  hazard.
 """
 
 from __future__ import annotations

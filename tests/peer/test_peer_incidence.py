@@ -102,16 +102,6 @@ def test_concordance_of_hazardous(data, cause):
         assert sg.concordance_index(y, risk, **ours) == pytest.approx(theirs, rel=1e-8)
 
 
-def test_accuracy_of_hazardous(data):
-    metrics = peer("hazardous.metrics")
-    y, curves, _ = data
-    free = 1 - curves.values.sum(axis=1, keepdims=True)
-    states = np.concatenate((free, curves.values), axis=1)
-    theirs, taus = metrics.accuracy_in_time(columns(y), states, GRID)
-    found = sg.accuracy_in_time(y, curves, taus, method="known")
-    np.testing.assert_allclose(found.values, theirs[: found.times.size], rtol=1e-8)
-
-
 # -- SurvivalEVAL ----------------------------------------------------------------------------
 
 

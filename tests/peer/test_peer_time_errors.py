@@ -138,7 +138,7 @@ def test_hinge_weights(tied):
     plain = theirs(test, predicted, train, "Hinge", weighted=False)
     for weighted in (True, False):
         np.testing.assert_allclose(ours(test, predicted, train, "hinge", weighted), plain, **CLOSE)
-    details = sg.time_error_details(test, predicted, y_train=train, method="hinge")
+    details = sg.time_error(test, predicted, y_train=train, method="hinge")
     confidence = sg.surrogate_times(test, y_train=train, method="margin").weight
     weighted_hinge = np.average(details.loss, weights=confidence)
     assert abs(weighted_hinge - plain) > 1e-3
@@ -182,9 +182,7 @@ def test_ipcw_d_where_the_reference_ends_censored():
     train, test = ([1, 2, 3, 4], [1, 0, 1, 0]), ([1.0, 3.0, 5.0, 1.0], [1, 1, 1, 0])
     with pytest.raises(ValueError, match="finite and positive"):
         theirs(test, [0.0] * 4, train, "IPCW-D", True)
-    details = sg.time_error_details(
-        test, [0.0] * 4, y_train=train, method="ipcw_d", censoring="train"
-    )
+    details = sg.time_error(test, [0.0] * 4, y_train=train, method="ipcw_d", censoring="train")
     assert details.support["notes"] == {"excluded: events with G(t-) = 0": 1}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -25,11 +23,6 @@ from streaming_data import (
 )
 
 import survgauge as sg
-from survgauge.sources.arrow import as_source
-from survgauge.sources.call import merged, outline_item, score_item
-from survgauge.sources.finish import finish
-from survgauge.sources.layout import Layout
-from survgauge.sources.question import Request, scoring_of
 
 cuts = st.lists(st.integers(1, 39), max_size=6)
 
@@ -70,45 +63,24 @@ def test_late_chunks_give_what_the_whole_gives(n, seed, places, tau, weighted):
     assert differences(plain(whole), plain(stream)) == []
 
 
-def asked(layout, metrics):
-    settings = {"min_g": 0.05, "min_at_risk": 10, "time": None, "tau": None, "tail": "linear"}
-    return Request.of(
-        metrics, confidence=0.95, random_state=0, n_boot=60, bootstrap=False, baseline=True,
-        unit="", settings=settings, layout=layout,
-    )  # fmt: skip
-
-
 @settings(max_examples=6, deadline=None)
-@given(st.integers(1, 40), st.integers(0, 1000), cuts, st.randoms(), st.booleans(), st.booleans())
-def test_groups_in_parts_that_merge_in_any_order(n, seed, places, random, weighted, intervals):
+@given(st.integers(1, 40), st.integers(0, 1000), cuts, st.booleans(), st.booleans())
+def test_groups_give_what_they_give_in_memory(n, seed, places, weighted, intervals):
     columns, train = draw(n, seed, train=20)
     if intervals:
         columns, names = with_bounds(columns, seed), INTERVAL_NAMES
-        reference = y_train = sg.IntervalOutcomes(*bounded(*train, seed))
+        y_train = sg.IntervalOutcomes(*bounded(*train, seed))
     else:
         columns, names = with_entry(columns, seed), ENTRY_NAMES
         y_train = trained_late(train)
-        reference = sg.Reference(y_train)
     columns["by"] = np.random.default_rng(seed).integers(0, 3, n)
     if weighted:
         columns["weight"] = weights(n, seed) + 1
     drawn = {} if intervals else {"n_boot": 60}
     whole = in_memory(columns, y_train, metrics=names, by=columns["by"], **drawn)
-
-    source = as_source(cut(columns, places))
-    layout = Layout.of(COLUMNS, weight="weight" if weighted else None, by="by")
-    layout = layout.resolved(source.first())
-    request = asked(layout, names)
-    outline = merged(outline_item(i, layout, request) for i in source.items(None))
-    request = request.under_entry(outline, reference)
-    plan = scoring_of(request, layout, reference, outline)
-    parts = [score_item(item, plan).detach() for item in source.items(None)]
-    parts = [pickle.loads(pickle.dumps(part)) for part in parts]
-    while len(parts) > 1:  # any tree
-        one = parts.pop(random.randrange(len(parts)))
-        one.merge(parts.pop(random.randrange(len(parts))))
-        parts.append(one)
-    found = finish(parts[0].attach(plan), n, outline)
+    more = {"weight_column": "weight"} if weighted else {}
+    options = {"metrics": names, "by": "by", **drawn, **more}
+    found = streamed(cut(columns, places), y_train, **options)
     expected, found = plain(whole), plain(found)
     values = [[row["value"] for row in result["metrics"]] for result in (expected, found)]
     assert differences(*values) == []
@@ -120,6 +92,7 @@ def test_groups_in_parts_that_merge_in_any_order(n, seed, places, random, weight
 
 @settings(max_examples=6, deadline=None)
 @given(st.integers(1, 40), st.integers(0, 1000), cuts, st.sampled_from([None, 8.0]), st.booleans())
+@example(14, 7, [13], None, True)  # a chunk in which nobody counts
 def test_intervals_give_what_the_whole_gives(n, seed, places, tau, weighted):
     columns, y_train = draw(n, seed, train=20)
     columns, y_train = with_bounds(columns, seed), sg.IntervalOutcomes(*bounded(*y_train, seed))
@@ -151,13 +124,13 @@ def test_late_curves_of_all_kinds(interpolation, tail):
     assert differences(expected, found) == []
 
 
-def test_sums_of_many_late_subjects_know_that_g_is_estimated(monkeypatch):
-    """Above 100,000 subjects `evaluate` adds up chunks, as a stream does."""
+def test_chunks_of_late_subjects_know_that_g_is_estimated(monkeypatch):
+    """Many subjects are scored in chunks, as those of a stream are."""
     columns, y_train = late(300, 1, weighted=False)
     names = ["brier", "ibs", "mae_ipcw_d"]
     known = in_memory(columns, y_train, metrics=names)
-    monkeypatch.setattr("survgauge.evaluation.arrays.CONTRIBUTIONS_LIMIT", 10)
-    monkeypatch.setattr("survgauge.evaluation.arrays.chunk_rows", lambda widths: 70)
+    monkeypatch.setattr("survgauge.evaluation.cells.CONTRIBUTIONS_LIMIT", 10)
+    monkeypatch.setattr("survgauge.evaluation.evaluated.chunk_rows", lambda widths: 70)
     summed = sg.evaluate(
         predictions(columns),
         sg.Outcomes(columns["time"], columns["event"], entry=columns["entry"]),

@@ -79,18 +79,18 @@ def test_median_minimises_mae_and_mean_minimises_mse(t, other):
 @given(seed=st.integers(0, 1000), n=st.integers(2, 8), m=st.integers(2, 6))
 @settings(max_examples=50, deadline=None)
 def test_the_curve_that_generates_the_times_has_the_best_point_predictions(seed, n, m):
-    """Median and mean of a discrete law minimise the expected losses over that law."""
+    """Median and mean of a discrete distribution minimise the expected losses."""
     rng = np.random.default_rng(seed)
     times = np.cumsum(rng.integers(1, 5, m)).astype(float)
-    mass = rng.integers(1, 6, m)
-    survival = 1 - np.cumsum(mass) / mass.sum()
-    law = sg.SurvivalCurves(times, [survival], interpolation="step")
-    sample = np.repeat(times, mass)
+    weight = rng.integers(1, 6, m)
+    survival = 1 - np.cumsum(weight) / weight.sum()
+    distribution = sg.SurvivalCurves(times, [survival], interpolation="step")
+    sample = np.repeat(times, weight)
     y = (sample, np.ones(sample.size, dtype=bool))
     other = np.full(sample.size, rng.uniform(0, times[-1]))
-    mine = np.full(sample.size, law.median()[0])
+    mine = np.full(sample.size, distribution.median()[0])
     assert sg.mae(y, mine, method="po") <= sg.mae(y, other, method="po") + 1e-9
-    mean = np.full(sample.size, law.mean()[0])
+    mean = np.full(sample.size, distribution.mean()[0])
     assert mean[0] == pytest.approx(sample.mean(), rel=1e-12)
     assert sg.mse(y, mean, method="po") <= sg.mse(y, other, method="po") + 1e-9
 

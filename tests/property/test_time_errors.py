@@ -136,7 +136,7 @@ def test_expected_is_the_mean_loss_given_survival(name, train, test, p, tail):
     p = p[: len(test)]
     assume(all(t > 0 or not e for t, e in test))
     assume(all(t > 0 for t, _ in test) or name in ("absolute", "squared"))
-    details = sg.time_error_details(
+    details = sg.time_error(
         pair(test), p, y_train=pair(train), method="expected", loss=name, tail=tail
     )
     for i, ((t, event), guess) in enumerate(zip(test, p, strict=True)):

@@ -10,14 +10,14 @@ import pytest
 
 from survgauge.data.curves import SurvivalCurves
 from survgauge.data.outcomes import Outcomes
-from survgauge.metrics.details import standard_error
-from survgauge.metrics.probability.brier_skill import brier_skill, reference_curves
-from survgauge.metrics.probability.probability import (
+from survgauge.estimators.kaplan_meier import KaplanMeier
+from survgauge.estimators.reference import reference_curves
+from survgauge.metrics.probability.brier import (
     brier_score,
+    brier_skill,
     integrated_brier_score,
-    integrated_brier_score_details,
 )
-from survgauge.reference.kaplan_meier import KaplanMeier
+from survgauge.metrics.score import standard_error
 
 REFERENCE = json.loads((Path(__file__).parent / "r" / "metrics.json").read_text())
 SETS = sorted(REFERENCE["datasets"])
@@ -64,7 +64,7 @@ def test_contrasts_come_from_the_same_contributions(name):
                 first, second = (brier_score(y, curves[m], [time], **options) for m in pair)
                 delta = first.mean - second.mean
                 assert delta == pytest.approx(want["delta"][k], rel=1e-9, abs=1e-12)
-                stderr = standard_error(first.details.psi - second.details.psi)
+                stderr = standard_error(first.details.contributions - second.details.contributions)
                 assert stderr == pytest.approx(want[key][k], rel=1e-8)
 
 
@@ -74,7 +74,7 @@ def test_integrated_brier_score(name, model):
     data, y, times, curves = question(name)
     value = integrated_brier_score(y, curves[model], times)
     assert value == pytest.approx(data["ibs"]["trapezoid"][model], rel=1e-11)
-    details = integrated_brier_score_details(y, curves[model], times)
+    details = integrated_brier_score(y, curves[model], times)
     assert details.value == pytest.approx(value, rel=1e-12)
 
 

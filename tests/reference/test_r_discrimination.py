@@ -10,15 +10,13 @@ import pytest
 from scipy.special import ndtr
 
 import survgauge as sg
-from survgauge.metrics.details import standard_error
-from survgauge.metrics.ranking.discrimination import (
-    concordance_index_details,
-    concordance_td_details,
-)
-from survgauge.metrics.ranking.dynamic_auc import (
+from survgauge.metrics.ranking.auc import (
     cumulative_dynamic_auc,
     cumulative_dynamic_auc_details,
 )
+from survgauge.metrics.ranking.concordance import concordance_index
+from survgauge.metrics.ranking.concordance_td import concordance_td
+from survgauge.metrics.score import standard_error
 
 REFERENCE = json.loads((Path(__file__).parent / "r" / "metrics.json").read_text())["datasets"]
 SETS = sorted(REFERENCE)
@@ -30,12 +28,12 @@ def subjects(name):
 
 
 def both(name, method, tau):
-    """Details of the models A and B."""
+    """Score of the models A and B."""
     y, models = subjects(name), REFERENCE[name]["models"]
     risks = (models[m]["risk"] for m in ("A", "B"))
     # R's survival takes G as known.
     options = {"method": method, "tau": tau, "censoring": sg.KaplanMeier.fit_censoring(y)}
-    return [concordance_index_details(y, risk, **options) for risk in risks]
+    return [concordance_index(y, risk, **options) for risk in risks]
 
 
 def concordances(name):
@@ -57,13 +55,15 @@ def test_concordance_with_its_variance(name):
         for k, details in enumerate((a, b)):
             assert details.value == pytest.approx(block["C"][k], rel=1e-12)
             # R sums squared derivatives; our standard error has n/(n - 1) besides.
-            assert (details.psi**2).sum() == pytest.approx(block["var"][k][k], rel=1e-9)
+            assert (details.contributions**2).sum() == pytest.approx(block["var"][k][k], rel=1e-9)
             n = len(y)
             square = block["var"][k][k] * n / (n - 1)
             assert details.stderr == pytest.approx(np.sqrt(square), rel=1e-9)
             pairs = sum(block[kind][k] for kind in ("concordant", "discordant", "tied_risk"))
             assert details.support["pair_weight"] == pytest.approx(pairs, rel=1e-12)
-        assert (a.psi * b.psi).sum() == pytest.approx(block["var"][0][1], rel=1e-9)
+        assert (a.contributions * b.contributions).sum() == pytest.approx(
+            block["var"][0][1], rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -72,7 +72,7 @@ def test_paired_difference_of_concordances(name):
         a, b = both(name, method, tau)
         want = block["difference"]
         assert a.value - b.value == pytest.approx(want["delta"], rel=1e-10)
-        stderr = np.sqrt(((a.psi - b.psi) ** 2).sum())
+        stderr = np.sqrt(((a.contributions - b.contributions) ** 2).sum())
         assert stderr == pytest.approx(want["se"], rel=1e-9)
         p = 2 * ndtr(-abs(a.value - b.value) / stderr)
         assert p == pytest.approx(want["p"], rel=1e-8)
@@ -88,10 +88,10 @@ def test_proportional_curves_have_the_concordance_of_their_risk(name):
     curves = sg.SurvivalCurves(times, survival, interpolation="step", tail="hold")
     late = y.time >= times[hazard > 0][0]
     assert late.sum() > 100
-    got = concordance_td_details(y[late], curves[late])
-    want = concordance_index_details(y[late], np.array(model["risk"])[late])
+    got = concordance_td(y[late], curves[late])
+    want = concordance_index(y[late], np.array(model["risk"])[late])
     assert got.value == pytest.approx(want.value, abs=1e-14)
-    np.testing.assert_allclose(got.psi, want.psi, atol=1e-13)
+    np.testing.assert_allclose(got.contributions, want.contributions, atol=1e-13)
 
 
 @pytest.mark.parametrize("stderr", ["fixed", "estimated"])
@@ -132,7 +132,7 @@ def test_paired_difference_of_aucs(name, stderr):
             for m in ("A", "B")
         )
         assert b.value - a.value == pytest.approx(want["delta"][k], rel=1e-8)
-        spread = standard_error(b.psi - a.psi)
+        spread = standard_error(b.contributions - a.contributions)
         key = "se_fixed_G" if stderr == "fixed" else "se"
         assert spread == pytest.approx(want[key][k], rel=1e-7)
         if stderr == "estimated":

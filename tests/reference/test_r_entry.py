@@ -45,20 +45,20 @@ def test_a_risk_set_that_becomes_empty() -> None:
 @SETS
 def test_concordance(name: str) -> None:
     wanted, risk = WANTED[name]["concordance"], np.array(WANTED[name]["data"]["risk"])
-    found = sg.concordance_index_details(outcomes(name), risk)
+    found = sg.concordance_index(outcomes(name), risk)
     np.testing.assert_allclose(found.value, wanted["value"], rtol=1e-8)
     pairs = wanted["concordant"] + wanted["discordant"] + wanted["tied"]
     np.testing.assert_allclose(found.support["pair_weight"], pairs, rtol=1e-12)
-    variance = (found.psi**2).sum()  # the infinitesimal jackknife, without n / (n - 1)
+    variance = (found.contributions**2).sum()  # the infinitesimal jackknife, without n / (n - 1)
     np.testing.assert_allclose(variance, wanted["variance"], rtol=1e-8)
 
 
 @SETS
 def test_concordance_until(name: str) -> None:
     wanted, risk = WANTED[name]["concordance_until"], np.array(WANTED[name]["data"]["risk"])
-    found = sg.concordance_index_details(outcomes(name), risk, tau=wanted["ymax"])
+    found = sg.concordance_index(outcomes(name), risk, tau=wanted["ymax"])
     np.testing.assert_allclose(found.value, wanted["value"], rtol=1e-8)
-    np.testing.assert_allclose((found.psi**2).sum(), wanted["variance"], rtol=1e-8)
+    np.testing.assert_allclose((found.contributions**2).sum(), wanted["variance"], rtol=1e-8)
 
 
 @SETS
@@ -71,5 +71,7 @@ def test_incidence(name: str) -> None:
         np.testing.assert_allclose(at, wanted["incidence"][k - 1], rtol=1e-8, atol=1e-12)
         spread = found.stderr_at(wanted["incidence_times"], k)
         np.testing.assert_allclose(spread, wanted["incidence_stderr"][k - 1], rtol=1e-8, atol=1e-9)
-        psi = found.contributions(6.0, k)  # their squares add up to the same variance
-        np.testing.assert_allclose((psi**2).sum(), found.stderr_at(6.0, k) ** 2, rtol=1e-8)
+        contributions = found.contributions(6.0, k)  # their squares add up to the same variance
+        np.testing.assert_allclose(
+            (contributions**2).sum(), found.stderr_at(6.0, k) ** 2, rtol=1e-8
+        )

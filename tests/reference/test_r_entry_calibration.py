@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.reference.pseudo_incidence import PseudoIncidenceGivenEntry
+from survgauge.estimators.pseudo_incidence import PseudoIncidence
 
 FOLDER = Path(__file__).parent / "r"
 DATA = json.loads((FOLDER / "entry.json").read_text())["datasets"]
@@ -29,14 +29,16 @@ def read(name: str) -> tuple[sg.Outcomes, sg.SurvivalCurves, dict[str, Any]]:
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
 def test_coxph(name: str, ties: str) -> None:
     y, curves, wanted = read(name)
-    slope = sg.calibration_slope_cox_details(y, curves, AT, ties=ties)
+    slope = sg.calibration_slope_cox(y, curves, AT, ties=ties)
     royston = sg.royston_d(y, DATA[name]["data"]["risk"], ties=ties)
     for found, key in ((slope, "slope"), (royston, "royston")):
         want = wanted[key][ties]
         np.testing.assert_allclose(found.value, want["coefficient"], rtol=1e-8)
     variance = slope.support["model_stderr"] ** 2
     np.testing.assert_allclose(variance, wanted["slope"][ties]["variance"], rtol=1e-8)
-    np.testing.assert_allclose((slope.psi**2).sum(), wanted["slope"][ties]["robust"], rtol=1e-8)
+    np.testing.assert_allclose(
+        (slope.contributions**2).sum(), wanted["slope"][ties]["robust"], rtol=1e-8
+    )
     want = wanted["royston"][ties]["variance"]
     np.testing.assert_allclose(royston.model_stderr**2, want, rtol=1e-8)
 
@@ -52,7 +54,7 @@ def test_antolini(name: str) -> None:
 @SETS
 def test_pseudo_observations_given_entry(name: str) -> None:
     y, _, wanted = read(name)
-    found = PseudoIncidenceGivenEntry.of(y[wanted["entered"]], None, AT)
+    found = PseudoIncidence.of(y[wanted["entered"]], None, AT)
     np.testing.assert_allclose(found.values, wanted["pseudo"], rtol=1e-8, atol=1e-10)
     mean = sg.pseudo_observations(y, tau=TAU)
     np.testing.assert_allclose(mean, wanted["pseudo_mean"], rtol=1e-8)
@@ -63,7 +65,7 @@ def test_where_all_enter_at_one_time_they_are_those_of_survival(name: str) -> No
     wanted = R["datasets"][name]["one_entry"]
     entry = np.full(len(wanted["time"]), wanted["from"])
     y = sg.Outcomes(wanted["time"], wanted["event"], entry=entry)
-    found = PseudoIncidenceGivenEntry.of(y, None, AT)
+    found = PseudoIncidence.of(y, None, AT)
     np.testing.assert_allclose(found.values, wanted["survival"], rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(sg.pseudo_observations(y, tau=TAU), wanted["rmst"], rtol=1e-8)
 

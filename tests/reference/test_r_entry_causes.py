@@ -11,7 +11,7 @@ import pytest
 
 import survgauge as sg
 from survgauge.data.conditional_curves import given_entry
-from survgauge.reference.reference import Reference
+from survgauge.estimators.reference import Reference
 
 WANTED = json.loads((Path(__file__).parent / "r" / "entry_causes.json").read_text())["datasets"]
 SETS = pytest.mark.parametrize("name", list(WANTED))

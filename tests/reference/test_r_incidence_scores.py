@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.details import standard_error
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
+from survgauge.metrics.score import standard_error
 
 FOLDER = Path(__file__).parent / "r"
 DATA = json.loads((FOLDER / "incidence.json").read_text())["datasets"]
@@ -71,7 +72,7 @@ def test_differences_of_brier_scores(name, cause):
             for m in "AB"
         )
         assert b.mean - a.mean == pytest.approx(want["delta"][k], rel=1e-9)
-        spread = standard_error(b.details.psi - a.details.psi)
+        spread = standard_error(b.details.contributions - a.details.contributions)
         assert spread == pytest.approx(want["se"][k], rel=1e-8)
 
 
@@ -97,13 +98,15 @@ def test_differences_of_auc(name, cause):
     want = wanted[cause]["auc_difference"]
     for k, time in enumerate(times):
         a, b = (
-            sg.cumulative_dynamic_auc_details(
+            cumulative_dynamic_auc_details(
                 y, curves[m], [time], cause=cause, convention="riskregression"
             )
             for m in "AB"
         )
         assert b.value - a.value == pytest.approx(want["delta"][k], rel=1e-9)
-        assert standard_error(b.psi - a.psi) == pytest.approx(want["se"][k], rel=1e-8)
+        assert standard_error(b.contributions - a.contributions) == pytest.approx(
+            want["se"][k], rel=1e-8
+        )
 
 
 @pytest.mark.parametrize("cause", CAUSES)

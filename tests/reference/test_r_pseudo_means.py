@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.reference.reference import Reference
+from survgauge.estimators.reference import Reference
 
 REFERENCE = json.loads((Path(__file__).parent / "r" / "pseudo_means.json").read_text())
 SETS = sorted(REFERENCE["datasets"])

@@ -10,8 +10,8 @@ import pytest
 
 import survgauge as sg
 from survgauge.data.outcomes import Outcomes
-from survgauge.reference.pseudo_incidence import PseudoIncidence
-from survgauge.reference.survival_at import survival_at
+from survgauge.estimators.aalen_johansen import free_at
+from survgauge.estimators.pseudo_incidence import PseudoIncidence
 
 FOLDER = Path(__file__).parent / "r"
 DATA = json.loads((FOLDER / "metrics.json").read_text())["datasets"]
@@ -79,10 +79,10 @@ def test_kaplan_meier_at_a_time(name):
         group = wanted["groups"]
         cases.append((labels == k, group["survival"][k], group["se"][k]))
     for rows, survival, se in cases:
-        found = survival_at(Outcomes(time[rows], event[rows]), wanted["at"])
+        found = free_at(Outcomes(time[rows], event[rows]), None, wanted["at"])
         assert found.value == pytest.approx(survival, abs=1e-12)
         # Greenwood's variance is the sum of the squared contributions.
-        assert np.sqrt(np.sum(found.psi**2)) == pytest.approx(se, rel=1e-9)
+        assert np.sqrt(np.sum(found.contributions**2)) == pytest.approx(se, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from survgauge.data.outcomes import Outcomes
-from survgauge.reference.kaplan_meier import KaplanMeier
-from survgauge.study.sample import Sample, feature, follow_up
+from survgauge.estimators.kaplan_meier import KaplanMeier
+from survgauge.report.study.table_one import at_time, feature, follow_up
 
 READ = json.loads((Path(__file__).parent / "r" / "table_one.json").read_text())
 SETS = READ["datasets"]
@@ -38,10 +38,11 @@ def test_follow_up(name):
 def test_survival_and_subjects_at_risk(name):
     wanted = SETS[name]
     y = Outcomes(wanted["time"], wanted["event"])
-    found = Sample.of(y, wanted["at"], 0.95).at_times
-    for field in ("at_risk", "events", "survival", "low", "high"):
-        got = [getattr(at, field) for at in found]
-        np.testing.assert_allclose(got, wanted[field], rtol=1e-9, err_msg=field)
+    found = [at_time(y, time, 0.95) for time in wanted["at"]]
+    fields = ("at_risk", "events", "survival", "low", "high")
+    got = [(at.at_risk, at.events[""], *at.survival) for at in found]
+    for field, values in zip(fields, zip(*got, strict=True), strict=True):
+        np.testing.assert_allclose(values, wanted[field], rtol=1e-9, err_msg=field)
 
 
 @pytest.mark.parametrize("name", sorted(SETS))
@@ -52,15 +53,17 @@ def test_frequencies_count_as_repeated_rows(name):
     rows = np.repeat(np.arange(len(time)), weight)
     values = np.sqrt(np.arange(len(time)))
     features = {"x": values, "code": (np.arange(len(time)) % 2).astype(float)}
-    one = Sample.of(Outcomes(time, event, weight), wanted["at"], 0.9, features, ["code"])
-    repeated = {k: v[rows] for k, v in features.items()}
-    other = Sample.of(Outcomes(time[rows], event[rows]), wanted["at"], 0.9, repeated, ["code"])
-    assert one.features == other.features
-    assert (one.subjects, one.events) == (other.subjects, other.events)
-    np.testing.assert_allclose(one.follow_up.quartiles, other.follow_up.quartiles)
-    np.testing.assert_allclose(
-        [(a.low, a.high) for a in one.at_times], [(a.low, a.high) for a in other.at_times]
-    )
+    both = Outcomes(time, event, weight), Outcomes(time[rows], event[rows])
+    for name, values in features.items():
+        coded = name == "code"
+        other = feature(both[1], name, values[rows], coded)
+        assert feature(both[0], name, values, coded) == other
+    one, other = (follow_up(y.present(), 0.9) for y in both)
+    np.testing.assert_allclose(one.quartiles, other.quartiles)
+    for at in wanted["at"]:
+        one, other = (at_time(y.present(), at, 0.9) for y in both)
+        assert (one.at_risk, one.events) == (other.at_risk, other.events)
+        np.testing.assert_allclose(one.survival, other.survival)
 
 
 def test_quartiles_of_a_feature():

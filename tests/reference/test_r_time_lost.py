@@ -26,7 +26,7 @@ def test_pseudo_observations_of_the_mean_time_free_of_a_cause(name, cause):
     assert tau - sg.AalenJohansen.fit(train).rmtl(tau, cause) == pytest.approx(mean, rel=1e-12)
     for y, y_train, key in ((train, None, "left_out"), (test, train, "joined")):
         # Against a prediction of 0 the loss is the pseudo-observation itself, set to tau at most.
-        found = sg.time_error_details(
+        found = sg.time_error(
             y, np.zeros(len(y)), y_train=y_train, tau=tau, cause=cause, method="po"
         ).loss
         censored = (y.cause == 0) & (y.time < tau)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.reference.cox import CoxModel
+from survgauge.estimators.cox import CoxModel
 
 WANTED = json.loads((Path(__file__).parent / "r" / "validate.json").read_text())
 X = np.array(WANTED["X"])

@@ -9,8 +9,8 @@ import pytest
 
 from survgauge.data.curves import SurvivalCurves
 from survgauge.data.outcomes import Outcomes
-from survgauge.metrics.details import standard_error
-from survgauge.metrics.probability.probability import brier_score, integrated_brier_score_details
+from survgauge.metrics.probability.brier import brier_score, integrated_brier_score
+from survgauge.metrics.score import standard_error
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ TIMES = np.arange(1.0, 11.0)
 
 
 def draw(rng, n):
-    """T and C in whole units, rounded before the flag is set, and the law that T was drawn from."""
+    """T and C in whole units, rounded before the flag is set, and the distribution of T."""
     scale = 6 * np.exp(-0.6 * rng.normal(size=n))
     event_time = np.ceil(rng.weibull(1.3, n) * scale)
     censor_time = np.ceil(rng.uniform(0, 14, n))
@@ -76,13 +76,20 @@ def test_unweighted_scores_are_biased_and_administrative_ones_are_not():
 
 
 def scores(y, curves, train):
-    """Integrated scores of the true law, of one that knows no covariates, and their difference."""
+    """Integrated scores of the truth, of a curve without covariates, and their difference."""
     blunt = np.exp(-((TIMES / 6.5) ** 1.1))
     other = SurvivalCurves(TIMES, np.tile(blunt, (len(y), 1)))
     first, second = (
-        integrated_brier_score_details(y, model, TIMES, y_train=train) for model in (curves, other)
+        integrated_brier_score(y, model, TIMES, y_train=train) for model in (curves, other)
     )
-    errors = [standard_error(psi) for psi in (first.psi, second.psi, first.psi - second.psi)]
+    errors = [
+        standard_error(contributions)
+        for contributions in (
+            first.contributions,
+            second.contributions,
+            first.contributions - second.contributions,
+        )
+    ]
     return np.array([first.value, second.value, first.value - second.value]), np.array(errors)
 
 

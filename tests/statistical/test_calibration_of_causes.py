@@ -30,9 +30,9 @@ def draw(rng, n, censoring, shift=0.0, spread=1.0):
     return y, sg.IncidenceCurves(GRID, values, causes=NAMES)
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_true_incidence_is_rejected_in_five_percent(world):
-    censoring, at = WORLDS[world]
+@pytest.mark.parametrize("scenario", WORLDS)
+def test_true_incidence_is_rejected_in_five_percent(scenario):
+    censoring, at = WORLDS[scenario]
     rng = np.random.default_rng(11)
     p = []
     for _ in range(1500):
@@ -78,8 +78,8 @@ def test_intervals_cover(shift, spread):
 def measured(y, curves):
     """ICI, Aalen-Johansen calibration, intercept and slope with their limits."""
     ici = sg.integrated_calibration_index(y, curves, 3.0, cause="a")
-    gap = sg.km_calibration_details(y, curves, tau=5.0, cause="a")
-    found = [(ici.ici, *ici.interval()), (gap.value, *gap.law.limits(0.95))]
+    gap = sg.km_calibration(y, curves, tau=5.0, cause="a")
+    found = [(ici.ici, *ici.interval()), (gap.value, *gap.distribution.limits(0.95))]
     weak = sg.weak_calibration(y, curves, 3.0, cause="a")
     for details in (weak.intercept, weak.slope):
         reach = 1.959964 * details.stderr

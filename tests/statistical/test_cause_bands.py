@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.displays import IncidenceDisplay
-from survgauge.displays._bands import smooth_band
+from survgauge.report.displays import display, given
+from survgauge.report.displays.estimates import smooth_band
 
 pytestmark = pytest.mark.slow
 
@@ -41,6 +41,6 @@ def test_the_band_of_incidence_covers_the_truth():
     _, risk = draw(np.random.default_rng(99), 2_000_000)
     wanted, inside = float(risk.mean()), 0
     for _ in range(DRAWS):
-        shown = IncidenceDisplay.from_outcomes(draw(rng, N)[0], causes=1, end=TIME)
-        inside += shown.low[0, 0, -1] <= wanted <= shown.high[0, 0, -1]
+        shown = display(given({}, draw(rng, N)[0], cause=1), "curves", causes=1, end=TIME)
+        inside += shown.column("low")[-1] <= wanted <= shown.column("high")[-1]
     assert 0.93 < inside / DRAWS < 0.97, inside / DRAWS

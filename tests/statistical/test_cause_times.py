@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.reference.cox import CoxModel
+from survgauge.estimators.cox import CoxModel
 
 pytestmark = pytest.mark.slow
 
@@ -57,14 +57,14 @@ def draw(rng, n, percent, dependent):
     return Drawn(x, y, predicted, np.where((code == 1) & (time < TAU), time, TAU))
 
 
-def true_law(x):
+def true_distribution(x):
     one, two = (rate[:, None] for rate in hazards(x))
     event = 1 - np.exp(-(one + two) * GRID)
     values = np.stack([event * one / (one + two), event * two / (one + two)], axis=1)
     return sg.Conditional(incidence=sg.IncidenceCurves(GRID, values, NAMES))
 
 
-def cox_law(train, x):
+def cox_distribution(train, x):
     """Incidence by a Cox model of the hazard of each cause."""
     rises = []
     for cause in (1, 2):
@@ -90,16 +90,19 @@ def truth(loss="absolute"):
 
 
 def asked(name, test, train):
-    """Return value and standard error by the name of a method, its loss and its law."""
+    """Return value and standard error by the name of a method, its loss and its distribution."""
     method, _, how = name.partition(" ")
     loss = "squared" if how == "squared" else "absolute"
     if how == "competing as censored":
         given = {"y_train": train.y.only(1)}
-        d = sg.time_error_details(test.y.only(1), test.predicted, method=method, tau=TAU, **given)
+        d = sg.time_error(test.y.only(1), test.predicted, method=method, tau=TAU, **given)
         return d.value, d.stderr
-    law = {"Cox": lambda: cox_law(train, test.x), "true law": lambda: true_law(test.x)}
-    given = law[how]() if how in law else None
-    d = sg.time_error_details(
+    distribution = {
+        "Cox": lambda: cox_distribution(train, test.x),
+        "true distribution": lambda: true_distribution(test.x),
+    }
+    given = distribution[how]() if how in distribution else None
+    d = sg.time_error(
         test.y, test.predicted, y_train=train.y, method=method, loss=loss, tau=TAU, cause=1,
         conditional=given, floor=0.05,
     )  # fmt: skip
@@ -136,15 +139,15 @@ def test_bias_is_small_and_intervals_cover(percent):
         assert 93 < covered < 97, (name, found)
 
 
-def test_a_law_given_the_features_takes_the_bias_of_dependent_censoring_away():
-    found = study(["dr true law", "dr", "ipcw_d"], 1000, 60, True, 150)
-    assert abs(found["dr true law"][0]) < 1.0 + 3 * found["dr true law"][1]
+def test_a_distribution_given_the_features_takes_the_bias_of_dependent_censoring_away():
+    found = study(["dr true distribution", "dr", "ipcw_d"], 1000, 60, True, 150)
+    assert abs(found["dr true distribution"][0]) < 1.0 + 3 * found["dr true distribution"][1]
     assert abs(found["ipcw_d"][0]) > 4
-    assert found["dr true law"][2] > 91
+    assert found["dr true distribution"][2] > 91
 
 
 def preferred(replications=100, n=1000):
-    """How often each evaluation prefers the true medians to those of a world without deaths."""
+    """How often each evaluation prefers the true medians to those of a scenario without deaths."""
     wins = np.zeros(2)
     for k in range(replications):
         rng = np.random.default_rng([7, k])

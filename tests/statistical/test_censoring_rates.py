@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from survgauge import KaplanMeier, Outcomes
-from survgauge.censoring import semisynthetic
+from survgauge.bench.censoring import semisynthetic
 
 INDEPENDENT = ("uniform", "uniform_admin", "exponential", "original_independent", "external")
 # Column percent_censored of the paper's published results, one draw each.
@@ -32,7 +32,7 @@ needs_data = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def support():
     pytest.importorskip("pandas")
-    from survgauge.datasets import load
+    from survgauge.bench.datasets import load
 
     return load("support"), load("gbm").y
 
@@ -200,7 +200,7 @@ def test_rates_equal_their_expectation():
 BIG = """
 import resource, sys, time
 import numpy as np
-from survgauge.censoring import semisynthetic
+from survgauge.bench.censoring import semisynthetic
 rng = np.random.default_rng(0)
 n = 293_907
 X = rng.normal(size=(n, 10))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.inference import compare_values, interval
-from survgauge.metrics.details import standard_error
+from survgauge.evaluation.inference import compare_values, interval
 from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.score import standard_error
 
 pytestmark = pytest.mark.slow
 
@@ -30,15 +30,15 @@ def curves(x, slope, shape):
 
 
 def measure(y, x, train):
-    """Details of four metrics for a good and a poor model."""
+    """Score of four metrics for a good and a poor model."""
     found = {}
     for name, predicted in (("good", curves(x, 0.6, 1.4)), ("poor", curves(x, 0.2, 1.1))):
         risk = -predicted.median() + (0.8 * np.sin(40 * x) if name == "poor" else 0.0)
         found[name] = {
-            "mae_po": sg.time_error_details(y, predicted, y_train=train, method="po"),
-            "ibs": sg.integrated_brier_score_details(y, predicted, TIMES, y_train=train),
-            "harrell": sg.concordance_index_details(y, risk),
-            "uno": sg.concordance_index_details(y, risk, method="uno", tau=TAU, y_train=train),
+            "mae_po": sg.time_error(y, predicted, y_train=train, method="po"),
+            "ibs": sg.integrated_brier_score(y, predicted, TIMES, y_train=train),
+            "harrell": sg.concordance_index(y, risk),
+            "uno": sg.concordance_index(y, risk, method="uno", tau=TAU, y_train=train),
         }
     return found
 
@@ -63,7 +63,9 @@ def coverage():
             truth = limit["good"][name]
             hits.setdefault(name, []).append(limits.low <= truth <= limits.high)
             difference = compare_values(
-                good.value - poor.value, standard_error(good.psi - poor.psi), 0.95
+                good.value - poor.value,
+                standard_error(good.contributions - poor.contributions),
+                0.95,
             )
             truth -= limit["poor"][name]
             inside = difference.low <= truth <= difference.high

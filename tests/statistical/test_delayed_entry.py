@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 
 pytestmark = pytest.mark.slow
 
@@ -45,13 +46,13 @@ def scores(y: sg.Outcomes, curves: sg.SurvivalCurves) -> np.ndarray:
     risk = -curves.median()
     found = [
         sg.brier_score(y, curves, [AT]).details,
-        sg.integrated_brier_score_details(y, curves, TIMES),
-        sg.cumulative_dynamic_auc_details(y, curves, [AT]),
-        sg.concordance_index_details(y, risk, method="uno", tau=TAU),
-        sg.concordance_index_details(y, risk, tau=TAU),
-        sg.time_error_details(y, curves, method="dr", tau=TAU),
-        sg.time_error_details(y, curves, method="ipcw_d", tau=TAU),
-        sg.crps_details(y, curves, tau=TAU),
+        sg.integrated_brier_score(y, curves, TIMES),
+        cumulative_dynamic_auc_details(y, curves, [AT]),
+        sg.concordance_index(y, risk, method="uno", tau=TAU),
+        sg.concordance_index(y, risk, tau=TAU),
+        sg.time_error(y, curves, method="dr", tau=TAU),
+        sg.time_error(y, curves, method="ipcw_d", tau=TAU),
+        sg.crps(y, curves, tau=TAU),
         sg.observed_expected(y, curves, AT),
     ]
     return np.array([(one.value, one.stderr) for one in found])
@@ -79,7 +80,7 @@ def test_unbiased_and_covered() -> None:
     assert ((covered > 0.93) & (covered < 0.97)).all(), dict(zip(NAMES, covered, strict=True))
 
 
-#: A world in which ignoring entry shifts Cox's coefficients by a sixth.
+#: A scenario in which ignoring entry shifts Cox's coefficients by a sixth.
 LATE = {"latest": 20.0, "last": 40.0}
 #: A model whose risks are far too low, so that ICI is more than noise.
 LOW = {"median": 16.0}
@@ -88,10 +89,10 @@ LOW = {"median": 16.0}
 def by_risk_sets(y: sg.Outcomes, curves: sg.SurvivalCurves) -> np.ndarray:
     """Value and standard error of what compares those at risk together."""
     found = [
-        sg.calibration_slope_cox_details(y, curves, AT),
+        sg.calibration_slope_cox(y, curves, AT),
         sg.royston_d(y, -curves.median()),
-        sg.concordance_td_details(y, curves, tau=TAU),
-        sg.concordance_td_details(y, curves, tau=TAU, method="ipcw"),
+        sg.concordance_td(y, curves, tau=TAU),
+        sg.concordance_td(y, curves, tau=TAU, method="ipcw"),
     ]
     return np.array([(one.value, one.stderr) for one in found])
 
@@ -169,7 +170,7 @@ def scored_by_g(
     """IBLL, IPA and net benefit; then AUC at three times and its mean."""
     auc = sg.cumulative_dynamic_auc(y, curves, [3.0, 5.0, 8.0], stderr="auto")
     found = [
-        sg.integrated_binomial_log_likelihood_details(y, curves, TIMES),
+        sg.integrated_binomial_log_likelihood(y, curves, TIMES),
         sg.brier_skill(y, curves, [AT], y_train=train).details,
         sg.brier_skill(y, curves, TIMES, y_train=train).details,
     ]
@@ -219,11 +220,11 @@ def test_calibration_of_a_true_model() -> None:
     for _ in range(600):
         y, curves = true_model(rng, 400)
         p_values.append([sg.one_calibration(y, curves, t).p_value for t in (5.0, 8.0)])
-        found = sg.km_calibration_details(y, curves, tau=12.0)
+        found = sg.km_calibration(y, curves, tau=12.0)
         distances.append(found.value)
-        assert found.law is not None
-        expected.append(found.law.expected_if_calibrated)
-        low.append(found.law.limits(0.95)[0])
+        assert found.distribution is not None
+        expected.append(found.distribution.expected_if_calibrated)
+        low.append(found.distribution.limits(0.95)[0])
     size = (np.array(p_values) < 0.05).mean(axis=0)
     assert ((size > 0.03) & (size < 0.075)).all(), size
     assert abs(np.mean(distances) / np.mean(expected) - 1) < 0.2

@@ -7,6 +7,7 @@ import pytest
 
 import survgauge as sg
 from survgauge.metrics.probability.treatment import treatment_score
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 from survgauge.metrics.registry import REGISTRY
 
 pytestmark = pytest.mark.slow
@@ -67,21 +68,21 @@ def scores(y: sg.Outcomes, curves: sg.IncidenceCurves) -> np.ndarray:
     both = [
         integrated(y, curves, TIMES, **asked)
         for integrated in (
-            sg.integrated_brier_score_details,
-            sg.integrated_binomial_log_likelihood_details,
+            sg.integrated_brier_score,
+            sg.integrated_binomial_log_likelihood,
         )
     ]
     found = [
         sg.brier_score(y, curves, [AT], **asked).details,
         *both,
-        sg.cumulative_dynamic_auc_details(y, curves, [AT], **asked),
-        sg.concordance_index_details(y, risk, method="uno", tau=TAU, **asked),
-        sg.concordance_index_details(y, risk, tau=TAU, **asked),
-        sg.time_error_details(y, curves, method="dr", tau=STOP, **asked),
-        sg.time_error_details(y, curves, method="dr", tau=STOP, loss="squared", **asked),
-        sg.time_error_details(y, curves, method="ipcw_d", tau=STOP, **asked),
-        sg.integrated_multi_cause_score_details(y, curves, TIMES),
-        sg.log_likelihood_details(y, curves),
+        cumulative_dynamic_auc_details(y, curves, [AT], **asked),
+        sg.concordance_index(y, risk, method="uno", tau=TAU, **asked),
+        sg.concordance_index(y, risk, tau=TAU, **asked),
+        sg.time_error(y, curves, method="dr", tau=STOP, **asked),
+        sg.time_error(y, curves, method="dr", tau=STOP, loss="squared", **asked),
+        sg.time_error(y, curves, method="ipcw_d", tau=STOP, **asked),
+        sg.integrated_multi_cause_score(y, curves, TIMES),
+        sg.log_likelihood(y, curves),
         sg.observed_expected(y, curves, AT, **asked),
         treatment_score(y, curves, AT, 0.15, **asked),
     ]
@@ -140,11 +141,11 @@ def test_calibration_of_a_true_model() -> None:
         found += [sg.d_calibration(y, curves, method="ks", cause=1)]
         found += [sg.a_calibration(y, curves, cause=1)]
         p_values.append([one.p_value for one in found])
-        distance = sg.km_calibration_details(y, curves, tau=12.0, cause=1)
+        distance = sg.km_calibration(y, curves, tau=12.0, cause=1)
         distances.append(distance.value)
-        assert distance.law is not None
-        expected.append(distance.law.expected_if_calibrated)
-        low.append(distance.law.limits(0.95)[0])
+        assert distance.distribution is not None
+        expected.append(distance.distribution.expected_if_calibrated)
+        low.append(distance.distribution.limits(0.95)[0])
     size = (np.array(p_values) < 0.05).mean(axis=0)
     assert ((size > 0.03) & (size < 0.075)).all(), size
     assert abs(np.mean(distances) / np.mean(expected) - 1) < 0.2

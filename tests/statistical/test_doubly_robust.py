@@ -1,4 +1,4 @@
-"""Doubly robust errors: small bias where the law or G is right, intervals that cover, tests' size.
+"""Doubly robust errors: small bias if the distribution or G is right, coverage, size.
 
 `python tests/statistical/test_doubly_robust.py` prints the table of docs/metrics/mae_dr.md.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.reference.cox import CoxModel
+from survgauge.estimators.cox import CoxModel
 
 pytestmark = pytest.mark.slow
 
@@ -49,12 +49,12 @@ def draw(rng, n, dependent):
     return Drawn(x, time, sg.Outcomes(np.minimum(time, censored), time <= censored), models)
 
 
-def true_law(x):
+def true_distribution(x):
     values = np.exp(-((GRID / scale(x)[:, None]) ** SHAPE))
     return sg.SurvivalCurves(GRID, values)
 
 
-def wrong_law(x):
+def wrong_distribution(x):
     """Everybody dies soon, those the sooner who live longest."""
     return sg.SurvivalCurves(GRID, np.exp(-GRID / (3 * np.exp(-0.5 * x[:, None]))))
 
@@ -63,7 +63,7 @@ def true_g(x, dependent):
     return sg.SurvivalCurves(GRID, np.exp(-GRID / censoring_mean(x, dependent)[:, None]))
 
 
-def cox_law(train, x):
+def cox_distribution(train, x):
     fitted = CoxModel.fit(train.x[:, None], train.y)
     return sg.SurvivalCurves(GRID, fitted.survival(x[:, None], GRID))
 
@@ -76,21 +76,21 @@ def truth(name, dependent=False):
 
 
 def details(drawn, name, train, given, floor=0.02):
-    return sg.time_error_details(
+    return sg.time_error(
         drawn.y, drawn.models[name], y_train=train.y, method="dr", tau=TAU, conditional=given,
         floor=floor,
     )  # fmt: skip
 
 
 def conditionals(drawn):
-    """Law and G, right or badly wrong, where censoring depends on the feature."""
-    right, wrong = true_law(drawn.x), wrong_law(drawn.x)
+    """Distribution and G, right or badly wrong, where censoring depends on the feature."""
+    right, wrong = true_distribution(drawn.x), wrong_distribution(drawn.x)
     g = true_g(drawn.x, True)
     return {
-        "law right, G wrong": sg.Conditional(law=right),
-        "law wrong, G right": sg.Conditional(law=wrong, censoring=g),
-        "both right": sg.Conditional(law=right, censoring=g),
-        "both wrong": sg.Conditional(law=wrong),
+        "distribution right, G wrong": sg.Conditional(distribution=right),
+        "distribution wrong, G right": sg.Conditional(distribution=wrong, censoring=g),
+        "both right": sg.Conditional(distribution=right, censoring=g),
+        "both wrong": sg.Conditional(distribution=wrong),
     }
 
 
@@ -115,14 +115,18 @@ def biases(replications, n=1000):
     }
 
 
-def coverage(replications, n, size, dependent, law="cox"):
+def coverage(replications, n, size, dependent, distribution="cox"):
     """Shares of intervals that cover, and of paired differences that are significant, in %."""
-    rng = np.random.default_rng([n, size, dependent, law == "cox"])
+    rng = np.random.default_rng([n, size, dependent, distribution == "cox"])
     covered = differ = power = 0
     values = []
     for _ in range(replications):
         drawn, train = draw(rng, n, dependent), draw(rng, size, dependent)
-        given = sg.Conditional(law=cox_law(train, drawn.x)) if law == "cox" else None
+        given = (
+            sg.Conditional(distribution=cox_distribution(train, drawn.x))
+            if distribution == "cox"
+            else None
+        )
         found = {name: details(drawn, name, train, given, floor=0.1) for name in drawn.models}
         one = found["one"]
         values.append(one.value)
@@ -136,9 +140,9 @@ def coverage(replications, n, size, dependent, law="cox"):
     return (*shares, 100 * (np.mean(values) / truth("one", dependent) - 1))
 
 
-def test_the_bias_is_small_where_the_law_or_g_is_right():
+def test_the_bias_is_small_where_the_distribution_or_g_is_right():
     found = biases(150)
-    for name in ("law right, G wrong", "law wrong, G right", "both right"):
+    for name in ("distribution right, G wrong", "distribution wrong, G right", "both right"):
         bias, error = found[name]
         assert abs(bias) < 2 + 2 * error, (name, found[name])
     for name in ("both wrong", "Kaplan-Meier for both", "IPCW-D"):
@@ -148,7 +152,9 @@ def test_the_bias_is_small_where_the_law_or_g_is_right():
 @pytest.mark.parametrize("n", [300, 1000])
 @pytest.mark.parametrize("size", [200, 1000])
 def test_intervals_cover_and_differences_keep_their_level(n, size):
-    replications = 1200  # a run of 400 once had 91.5 % by chance, as the true law and G had, too
+    replications = (
+        1200  # a run of 400 once had 91.5 % by chance, as the true distribution and G had, too
+    )
     covered, differ, power, bias = coverage(replications, n, size, dependent=False)
     spread = 2.6 * 100 * (0.05 * 0.95 / replications) ** 0.5
     assert 95 - spread - 1 < covered < 95 + spread + 1
@@ -161,12 +167,12 @@ def main(replications):
     for name, (bias, error) in biases(max(100, replications // 4)).items():
         print(f"| {name} | {bias:+.1f} (± {1.96 * error:.1f}) |", flush=True)
     for dependent in (False, True):
-        for law in ("cox", "km"):
+        for distribution in ("cox", "km"):
             for size in (200, 1000):
                 for n in (300, 1000):
-                    found = coverage(replications, n, size, dependent, law)
+                    found = coverage(replications, n, size, dependent, distribution)
                     shares = " | ".join(f"{share:.1f}" for share in found)
-                    print(f"| {dependent} | {law} | {size} | {n} | {shares} |", flush=True)
+                    print(f"| {dependent} | {distribution} | {size} | {n} | {shares} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Another site: the training set's G is off by a third, the test subjects' own is not.
 
-A stand-in for a model from one study on the patients of another (rotterdam and gbsg): the same law
-of the event time, a shorter follow-up of the training subjects.
+A stand-in for a model from one study on the patients of another (rotterdam and gbsg): the same
+distribution of the event time, a shorter follow-up of the training subjects.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def measures(y, scale, **options):
     curves = sg.SurvivalCurves(GRID, np.exp(-((GRID / scale[:, None]) ** 1.5)))
     median, times = scale * np.log(2) ** (1 / 1.5), np.linspace(0, HORIZON, 26)
     return {
-        "ipcw_d": sg.time_error_details(y, median, method="ipcw_d", tau=HORIZON, **options),
+        "ipcw_d": sg.time_error(y, median, method="ipcw_d", tau=HORIZON, **options),
         "brier": sg.brier_score(y, curves, [HORIZON / 2], **options).details,
-        "ibs": sg.integrated_brier_score_details(y, curves, times, **options),
+        "ibs": sg.integrated_brier_score(y, curves, times, **options),
     }
 
 

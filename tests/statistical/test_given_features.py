@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 import survgauge as sg
-from survgauge.reference.cox import CoxModel
+from survgauge.estimators.cox import CoxModel
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ def test_models_of_other_data_are_not_at_a_disadvantage(horizon):
             models[name] = sg.SurvivalCurves(model.times, model.survival(X), "step")
         settings = {"y_train": y_train, "X_train": X_train, "X_test": X, "confidence": None}
         ev = sg.evaluate(models, y, metrics=metric, **settings)
-        assert ev.problem.conditional.how["fitted_on"] == "test"
+        assert ev.task.conditional.how["fitted_on"] == "test"
         own, other = (row["value"] for row in ev.rows())
         found.append(own - other)
     assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(len(found))

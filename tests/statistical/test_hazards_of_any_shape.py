@@ -1,4 +1,4 @@
-"""Calibration slope and ICI of true models (the table of docs/inference.md): a small part of it."""
+"""Calibration slope and ICI of true models: a small part of docs/explanation/inference.md."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_true_model_is_not_called_miscalibrated(draw, censoring, at):
         time, survival = draw(rng)
         end = rng.exponential(censoring, N)
         y = sg.Outcomes(np.minimum(time, end), time <= end)
-        slope = sg.calibration_slope_details(y, survival(at), at)
+        slope = sg.calibration_slope(y, survival(at), at)
         reach = stats.t.ppf(0.975, slope.support["freedom"]) * slope.stderr
         held.append(abs(slope.value - 1) <= reach)
         index = sg.integrated_calibration_index(y, survival(at), at)

@@ -9,6 +9,7 @@ import pytest
 
 import survgauge as sg
 from survgauge.metrics.registry import REGISTRY, metrics_of
+from survgauge.metrics.time.interval_errors import interval_error
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +30,7 @@ def draw(n, seed, jitter=1.0, every=1.0):
 
 
 def limits(train, jitter, parts=5, n=20_000):
-    """Value of each metric for very many test subjects, the law fixed (or that of all)."""
+    """Value of each metric for very many test subjects, the distribution fixed (or that of all)."""
     found = {}
     for seed in range(parts):
         x, y = draw(n, 10_000 + seed, jitter)
@@ -102,11 +103,13 @@ def test_nearer_rivals_beat_the_truth_by_the_hinge_error():
 
     def hinge(slope, scale, tau):
         median = scale * np.exp(-slope * x) * np.log(2) ** (1 / 1.5)
-        return sg.interval_error_details(y, median, method="hinge", tau=tau)
+        return interval_error(y, median, method="hinge", tau=tau)
 
     def z_score(rival, tau):
         found, true = hinge(*rival, tau), hinge(0.7, 4.0, tau)
-        return (found.value - true.value) / np.sqrt(np.sum((found.psi - true.psi) ** 2))
+        return (found.value - true.value) / np.sqrt(
+            np.sum((found.contributions - true.contributions) ** 2)
+        )
 
     for rival in ((0.6, 4.0), (0.65, 4.0), (0.7, 3.8)):
         assert z_score(rival, 5.0) < -5

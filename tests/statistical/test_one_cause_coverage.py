@@ -32,7 +32,7 @@ def draw(rng, n, censored):
 def scores(y, curves):
     brier = sg.brier_score(y, curves, [AT], cause="a")
     found = [(brier.mean, brier.stderr[0])]
-    c = sg.concordance_index_details(y, curves.at(AT, "a"), method="uno", tau=AT, cause="a")
+    c = sg.concordance_index(y, curves.at(AT, "a"), method="uno", tau=AT, cause="a")
     found.append((c.value, c.stderr))
     for controls in SCORES[2:]:
         auc = sg.cumulative_dynamic_auc(

@@ -1,4 +1,4 @@
-"""Coverage of averages over places and over imputed data sets."""
+"""Coverage of averages over places and over imputed datasets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_places(places, spread):
 
 
 def test_imputations():
-    """A feature that is missing for 40 % is drawn from its law given the outcome, properly."""
+    """A feature that is missing for 40 % is drawn properly, given the outcome."""
     rng = np.random.default_rng(11)
     big = rng.normal(size=4000)
     y = big + rng.logistic(size=4000)

@@ -54,11 +54,11 @@ def measured(curves, y, time):
 
 @pytest.mark.parametrize("stretch", STRETCHES)
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("world", [simulated, semisynthetic])
-def test_calibration_mends_and_discrimination_stays(world, method, stretch):
+@pytest.mark.parametrize("scenario", [simulated, semisynthetic])
+def test_calibration_mends_and_discrimination_stays(scenario, method, stretch):
     before, after = [], []
     for seed in range(6):
-        fit_curves, y_fit, curves, y, time = world(seed, stretch)
+        fit_curves, y_fit, curves, y, time = scenario(seed, stretch)
         mended = sg.recalibrate(fit_curves, y_fit, method=method)(curves)
         before.append(measured(curves, y, time))
         after.append(measured(mended, y, time))

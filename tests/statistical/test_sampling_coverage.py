@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 
 pytestmark = pytest.mark.slow
 
@@ -79,11 +80,11 @@ def g_weighted(x, y, **more):
     """Values and standard errors of metrics that weight by 1/G, up to times that all reach."""
     model, grid = curves(x), np.linspace(0, 2, 21)
     found = (
-        sg.time_error_details(y, model, method="ipcw_d", tau=3.0, **more),
+        sg.time_error(y, model, method="ipcw_d", tau=3.0, **more),
         sg.brier_score(y, model, [1.0], **more).details,
-        sg.integrated_brier_score_details(y, model, grid, **more),
-        sg.concordance_index_details(y, -x, method="uno", tau=2.0, **more),
-        sg.cumulative_dynamic_auc_details(y, -x, [1.0], **more),
+        sg.integrated_brier_score(y, model, grid, **more),
+        sg.concordance_index(y, -x, method="uno", tau=2.0, **more),
+        cumulative_dynamic_auc_details(y, -x, [1.0], **more),
     )
     return np.array([(details.value, details.stderr) for details in found])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from survgauge.experiment.true_models import margins
+from survgauge.bench.experiment.panels import margins
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.reference.cox import CoxModel
+from survgauge.estimators.cox import CoxModel
 
 pytestmark = pytest.mark.slow
 

@@ -35,8 +35,8 @@ def d_calibration() -> Any:
     ):
         result = sg.d_calibration(y, curves)
         left = np.arange(10) / 10
-        masses = result.masses()
-        events = masses[y.event].sum(axis=0)
+        weights = result.weights()
+        events = weights[y.event].sum(axis=0)
         ax.bar(left, events, width=0.092, align="edge", color=BLUE, label="events")
         ax.bar(
             left,
@@ -86,7 +86,7 @@ def one_calibration() -> Any:
 def km_calibration() -> Any:
     figure, ax = panels(height=3.0)
     y, _, _, scale = weibull_ward(150, seed=6)
-    details = sg.km_calibration_details(y, weibull_curves(scale * 1.3))
+    details = sg.km_calibration(y, weibull_curves(scale * 1.3))
     t, s = steps(sg.KaplanMeier.fit(y))
     ax.step(t, s, where="post", color=INK, lw=1.8, label="Kaplan-Meier of the test set")
     ax.plot(details.times, details.mean_survival, color=BLUE, lw=2, label="mean predicted curve")
@@ -287,28 +287,6 @@ def a_calibration() -> Any:
     return figure
 
 
-def log_rank() -> Any:
-    figure, ax = panels(height=3.0)
-    y, _, _, scale = weibull_ward(300, seed=8)
-    median = weibull_curves(scale).median()
-    result = sg.log_rank(y, median)
-    t, s = steps(sg.KaplanMeier.fit(y))
-    ax.step(t, s, where="post", color=INK, lw=1.8, label="observed outcomes, Kaplan-Meier")
-    ordered = np.sort(median)
-    ax.step(
-        np.append(0, ordered),
-        np.linspace(1, 0, ordered.size + 1),
-        where="post",
-        color=BLUE,
-        lw=1.8,
-        label="predicted medians of the true curves",
-    )
-    ax.text(14.2, 0.55, f"log-rank p = {result.p_value:.2g}\nmedians vary less than times")
-    survival_axes(ax, 30)
-    ax.legend(loc="upper right")
-    return figure
-
-
 def residuals() -> Any:
     figure, ax = panels(height=3.1)
     y, _, _, scale = weibull_ward(400, seed=3)
@@ -351,6 +329,5 @@ ALL = (
     observed_expected,
     calibration_slope,
     a_calibration,
-    log_rank,
     residuals,
 )

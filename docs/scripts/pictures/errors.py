@@ -230,10 +230,10 @@ def mae_expected() -> Any:
     figure, ax = panels(height=2.9)
     km = sg.KaplanMeier.fit(TRAIN)
     atoms = np.array([8.0, 12.0, 14.0])
-    mass = (km.at(atoms, side="left") - km.at(atoms)) / km.at(C)
+    weight = (km.at(atoms, side="left") - km.at(atoms)) / km.at(C)
     p = 11.0
-    ax.bar(atoms, mass, width=0.5, color=BLUE)
-    for a, m in zip(atoms, mass, strict=True):
+    ax.bar(atoms, weight, width=0.5, color=BLUE)
+    for a, m in zip(atoms, weight, strict=True):
         ax.text(a, m + 0.01, f"{m:.3f}", ha="center", color=BLUE)
     for a, height in zip(atoms, (0.10, 0.16, 0.22), strict=True):
         ax.annotate("", (a, height), (p, height), arrowprops={"arrowstyle": "->", "color": RED})
@@ -264,15 +264,18 @@ def _estimates() -> dict[str, tuple[float, float]]:
     g = sg.SurvivalCurves(grid, np.exp(-grid / leaving[:, None]))
     ways: dict[str, tuple[str, dict[str, Any]]] = {
         "ipcw_d: G wrong": ("ipcw_d", {}),
-        "expected: law wrong": ("expected", {"conditional": sg.Conditional(law=wrong)}),
-        "dr: both wrong": ("dr", {"conditional": sg.Conditional(law=wrong)}),
-        "dr: law wrong, G right": ("dr", {"conditional": sg.Conditional(wrong, g)}),
-        "dr: law right, G wrong": ("dr", {"conditional": sg.Conditional(right)}),
+        "expected: distribution wrong": (
+            "expected",
+            {"conditional": sg.Conditional(distribution=wrong)},
+        ),
+        "dr: both wrong": ("dr", {"conditional": sg.Conditional(distribution=wrong)}),
+        "dr: distribution wrong, G right": ("dr", {"conditional": sg.Conditional(wrong, g)}),
+        "dr: distribution right, G wrong": ("dr", {"conditional": sg.Conditional(right)}),
         "dr: both right": ("dr", {"conditional": sg.Conditional(right, g)}),
     }
     found = {}
     for name, (method, options) in ways.items():
-        d = sg.time_error_details(y, predicted, method=method, tau=tau, floor=0.02, **options)
+        d = sg.time_error(y, predicted, method=method, tau=tau, floor=0.02, **options)
         found[name] = d.value, d.stderr
     known = sg.mae(y, predicted, method="true", true_time=time, tau=tau)
     return {**found, "truth": (known, 0.0)}

@@ -26,11 +26,12 @@ def intervals() -> Any:
         left.plot([nearest, predicted], [row, row], color=RED, lw=1.2, ls=":")
         left.plot(predicted, row, "o", ms=6, color=BLUE if inside else RED)
     left.set(xlim=(0, 30), yticks=[], xlabel="time", title="hinge: 0 inside, distance outside")
-    law = sg.Turnbull.fit(seen.y)
+    distribution = sg.Turnbull.fit(seen.y)
     grid = np.linspace(0, 24, 97)
-    right.fill_between(grid, law.at(grid, "left"), law.at(grid, "right"), color=GREY, alpha=0.4,
+    right.fill_between(grid, distribution.at(grid, "left"), distribution.at(grid, "right"),
+        color=GREY, alpha=0.4,
                        lw=0, label="what the data leave open")  # fmt: skip
-    right.plot(grid, law.at(grid), color=INK, lw=1.8, label="Turnbull's estimate")
+    right.plot(grid, distribution.at(grid), color=INK, lw=1.8, label="Turnbull's estimate")
     right.plot(grid, curves.at(grid).mean(axis=0), color=ORANGE, lw=2, label="mean predicted curve")
     survival_axes(right, 24)
     right.legend(loc="upper right", fontsize=8)

@@ -70,7 +70,7 @@ def ibs() -> Any:
         color=GREY,
         lw=1.8,
         ls="--",
-        label=f"Kaplan-Meier for everybody, IBS {base.mean:.3f}",
+        label=f"the Kaplan-Meier baseline, IBS {base.mean:.3f}",
     )
     ax.plot(ours.times, ours.values, color=BLUE, lw=2, label=f"model, IBS {ours.mean:.3f}")
     ax.fill_between(ours.times, ours.values, color=SKY, alpha=0.4, lw=0)
@@ -158,7 +158,7 @@ def skill() -> Any:
         result = sg.brier_skill(y, curves, times)
         ax.plot(result.times, 100 * result.values, color=colour, lw=2, ls=line, label=name)
     ax.axhline(0, color=INK, lw=1)
-    ax.text(21.8, -1.5, "Kaplan-Meier for everybody", ha="right", va="top", color=INK)
+    ax.text(21.8, -1.5, "the Kaplan-Meier baseline", ha="right", va="top", color=INK)
     ax.axhspan(-40, 0, color="#F3E3DA", alpha=0.6, lw=0)
     ax.set(xlim=(0, 22), ylim=(-30, 42), xlabel="time (days)", ylabel="Brier skill (%)")
     ax.legend(loc="upper right")
@@ -173,7 +173,7 @@ def robust_scores() -> Any:
     event, lost = rng.exponential(8 * np.exp(-x)), rng.exponential(10 * np.exp(-1.2 * x))
     y = sg.Outcomes(np.minimum(event, lost), event <= lost)
     grid = np.linspace(0.1, 20, 120)
-    law = sg.SurvivalCurves(grid, np.exp(-grid * np.exp(x)[:, None] / 8))
+    distribution = sg.SurvivalCurves(grid, np.exp(-grid * np.exp(x)[:, None] / 8))
     curves = sg.SurvivalCurves(grid, np.exp(-grid * np.exp(0.4 * x)[:, None] / 8))
     times = np.linspace(0.5, 12, 24)
     truth = [float(np.mean(((event > t) - curves.at(t)) ** 2)) for t in times]
@@ -181,13 +181,13 @@ def robust_scores() -> Any:
     robust = [
         sg.evaluate(
             curves, y, metrics="brier_dr", time=t, confidence=None,
-            conditional=sg.Conditional(law),
+            conditional=sg.Conditional(distribution),
         ).scores[0].value
         for t in times
     ]  # fmt: skip
     ax.plot(times, truth, color=INK, lw=4, alpha=0.35, label="truth, without censoring")
     ax.plot(times, usual, color=RED, lw=1.8, ls="--", label="weighted by 1/G (brier)")
-    ax.plot(times, robust, color=BLUE, lw=2, label="doubly robust, law given x (brier_dr)")
+    ax.plot(times, robust, color=BLUE, lw=2, label="doubly robust, distribution given x (brier_dr)")
     ax.set(xlim=(0, 12), ylim=(0, 0.3), xlabel="time (days)", ylabel="Brier score")
     ax.legend(loc="lower right")
     return figure
@@ -206,7 +206,7 @@ def ipa() -> Any:
         low, high = found.values - 1.96 * found.stderr, found.values + 1.96 * found.stderr
         ax.fill_between(times, low, high, color=colour, alpha=0.15, lw=0)
     ax.axhline(0, color=GREY, lw=1)
-    ax.text(0.2, -0.045, "Kaplan-Meier for everybody", color=GREY)
+    ax.text(0.2, -0.045, "the Kaplan-Meier baseline", color=GREY)
     ax.set(xlim=(0, 18), ylim=(-0.3, 0.4), xlabel="time (days)", ylabel="IPA(t)")
     ax.legend(loc="lower center")
     return figure
@@ -237,23 +237,7 @@ def multi_log_loss() -> Any:
     return figure
 
 
-def accuracy_in_time() -> Any:
-    figure, ax = panels(height=2.9)
-    t = np.linspace(0, 20, 201)
-    values = _states(t)
-    names, colours = ("event-free", "relapse", "death"), (BLUE, RED, PURPLE)
-    for name, colour, style, p in zip(names, colours, ("-", "--", ":"), values, strict=True):
-        ax.plot(t, p, color=colour, lw=2, ls=style, label=name)
-    change = float(t[np.argmax(values[1] > values[0])])
-    ax.axvline(change, color=GREY, lw=1)
-    ax.text(change / 2, 1.02, "predicted: event-free", ha="center", color=BLUE)
-    ax.text((20 + change) / 2, 1.02, "predicted: relapse", ha="center", color=RED)
-    ax.set(xlim=(0, 20), ylim=(0, 1.1), xlabel="time (days)", ylabel="predicted probability")
-    ax.legend(loc="center right", bbox_to_anchor=(1.0, 0.78))
-    return figure
-
-
 ALL = (
-    brier, ipa, ibs, ibll, crps, log_likelihood, multi_log_loss, accuracy_in_time, skill,
+    brier, ipa, ibs, ibll, crps, log_likelihood, multi_log_loss, skill,
     robust_scores,
 )  # fmt: skip

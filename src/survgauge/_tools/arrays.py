@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, numbered
-from .array_types import Bools as Bools
-from .array_types import Floats as Floats
-from .array_types import Ints as Ints
-from .chunks import chunks
+from .running import chunks
 
 #: Times and weights above this are refused: standard errors of squared errors take fourth powers.
 LARGEST = 1e60
@@ -261,7 +258,7 @@ def repeated(value: float, n: int) -> Floats:
 def stored_once(array: NDArray[Any]) -> bool:
     """Whether all rows are one, stored once and read over and over (`numpy.broadcast_to`).
 
-    Weights of subjects who count alike are, and the curve of a model that knows no subject.
+    Weights of subjects who count alike are, and the curve of a model that predicts one for all.
 
     >>> stored_once(np.broadcast_to(1.0, 3)), stored_once(np.ones(3))
     (True, False)
@@ -276,3 +273,8 @@ def dot(a: Floats, b: Floats) -> float:
     11.0
     """
     return float(sum((a[rows] * b[rows]).sum() for rows in chunks(a.size)))
+
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.intp]

@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from ..errors import MissingExtraError
+from ..errors import InputError, MissingExtraError
 
 
 def need(module: str, feature: str, extra: str = "datasets") -> Any:
@@ -27,3 +27,20 @@ def need(module: str, feature: str, extra: str = "datasets") -> Any:
 def installed(module: str) -> bool:
     """Whether a package could be imported, without importing it."""
     return find_spec(module) is not None
+
+
+def connect(scheduler: str | None, worker: str, timeout: float = 20.0) -> Any:
+    """Connect to a scheduler; `worker` is the command that starts a worker, for the message."""
+    distributed = need("distributed", "engine 'dask'", "dask")
+    if not scheduler:
+        raise InputError(
+            "engine 'dask' needs the address of a scheduler (--scheduler tcp://HOST:8786); "
+            f"`dask scheduler` starts one, `{worker}` its workers"
+        )
+    try:
+        if not scheduler.startswith("inproc://"):
+            # A client of an address that cannot be is made all the same, and ends in a traceback.
+            import_module("distributed.comm").get_address_host_port(scheduler)
+        return distributed.Client(scheduler, timeout=timeout, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {scheduler}: {error}") from error

@@ -1,98 +1,104 @@
-"""A number of each of many subjects, which come part by part: in memory, or above a size on disk.
+"""Numbers of each of many subjects, which come part by part: in memory, or above a size on disk.
 
-What is on disk lies in a temporary file without a name, which ends with the column.
+What is on disk lies in a temporary folder, which ends with the columns in it.
 """
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
-from itertools import accumulate, pairwise
-from typing import IO, Any
+from pathlib import Path
 
 import numpy as np
 
 from ..errors import SurvgaugeError
 from .arrays import Floats, repeated, stored_once
 
-#: Bytes of a column that wait in memory before they are written.
-IN_MEMORY = 1 << 23
+#: Bytes that the columns of a folder hold in memory before they are written.
+IN_MEMORY = 1 << 28
+
+
+class Folder:
+    """A temporary folder for columns that share what they may hold in memory."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._files = 0
+        self.held = 0
+
+    def new_file(self) -> Path:
+        """Return the name of another file."""
+        if self._path is None:
+            self._path = Path(tempfile.mkdtemp(prefix="survgauge-"))
+            weakref.finalize(self, shutil.rmtree, self._path, ignore_errors=True)
+        self._files += 1
+        return self._path / str(self._files)
 
 
 class LongColumn:
-    """Numbers of subjects, part by part.
+    """Numbers of subjects, a number or a row of them for each, in the order in which they come.
 
-    >>> column = LongColumn()
+    >>> column = LongColumn(Folder())
     >>> column.add(np.array([3.0, 4.0]))
     >>> column.add(np.array([1.0]))
-    >>> column.whole([1, 0])
-    array([1., 3., 4.])
+    >>> column.whole()
+    array([3., 4., 1.])
     """
 
-    def __init__(self) -> None:
-        self._lengths: list[int] = []
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
         #: The last parts, which are in memory.
         self._parts: list[Floats] = []
-        self._file: IO[bytes] | None = None
+        self._file: Path | None = None
+        self._shape: tuple[int, ...] = (0,)
 
     def add(self, part: Floats) -> None:
         """Add the numbers of further subjects."""
-        self._lengths.append(part.size)
+        if not part.size:
+            return
+        part = np.asarray(part, dtype=np.float64)
+        if part.ndim == 1 and part[0] == part[-1] and bool((part == part[0]).all()):
+            part = repeated(float(part[0]), part.size)
+        else:
+            self._folder.held += part.nbytes
         self._parts.append(part)
-        if sum(p.nbytes for p in self._parts if not stored_once(p)) > IN_MEMORY:
+        self._shape = (self._shape[0] + len(part), *part.shape[1:])
+        if self._folder.held > IN_MEMORY:
             self._write()
 
-    def extend(self, other: LongColumn) -> None:
-        """Add the numbers of another column, which stays as it is."""
-        for part in other.parts():
-            self.add(part)
-
     def _write(self) -> None:
+        """Write what is in memory, unless all subjects have the same number."""
+        if self._file is None and self._same() is not None:
+            return
         try:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile()  # noqa: SIM115
-                weakref.finalize(self, self._file.close)
-            self._file.seek(0, 2)
-            for part in self._parts:
-                self._file.write(np.ascontiguousarray(part, dtype=np.float64).data)
-            self._file.flush()
+            self._file = self._file or self._folder.new_file()
+            with self._file.open("ab") as file:
+                for part in self._parts:
+                    file.write(np.ascontiguousarray(part, dtype=np.float64).data)
         except OSError as error:
             raise SurvgaugeError(
                 f"numbers of all subjects could not be written to {tempfile.gettempdir()}: "
                 f"{error}; set the environment variable TMPDIR to a folder with more space"
             ) from error
+        self._folder.held -= sum(part.nbytes for part in self._parts if not stored_once(part))
         self._parts = []
 
-    def parts(self) -> list[Floats]:
-        """Return the numbers as they came."""
-        if self._file is None:
-            return self._parts
-        self._write()
-        whole: Floats = np.memmap(self._file, np.float64, "r", shape=(sum(self._lengths),))
-        bounds = pairwise(accumulate(self._lengths, initial=0))
-        return [whole[start:stop] for start, stop in bounds]
+    def _same(self) -> float | None:
+        """Return the number that all subjects have; None where they differ."""
+        if not self._parts or not all(map(stored_once, self._parts)):
+            return None
+        first = float(self._parts[0][0])
+        return first if all(part[0] == first for part in self._parts) else None
 
-    def whole(self, order: Sequence[int]) -> Floats:
-        """Return all numbers, with the parts in the given order."""
-        if self._file is not None and list(order) == sorted(order):
+    def whole(self) -> Floats:
+        """Return the numbers of all subjects."""
+        if self._file is not None:
             self._write()
-            return np.memmap(self._file, np.float64, "r", shape=(sum(self._lengths),))
-        found = [self.parts()[k] for k in order]
-        first = found[0]
-        if all(stored_once(part) and part[0] == first[0] for part in found):
-            return repeated(float(first[0]), sum(self._lengths))
-        return first if len(found) == 1 else np.concatenate(found)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            "parts": [
-                (float(part[0]), part.size) if stored_once(part) else np.array(part)
-                for part in self.parts()
-            ]
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        LongColumn.__init__(self)
-        for part in state["parts"]:
-            self.add(repeated(*part) if isinstance(part, tuple) else part)
+            return np.memmap(self._file, np.float64, "r", shape=self._shape)
+        same = self._same()
+        if same is not None:
+            return repeated(same, self._shape[0])
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
+        return self._parts[0] if self._parts else np.empty(0)

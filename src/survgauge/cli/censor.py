@@ -1,4 +1,21 @@
-"""`survgauge censor`: a file of real data in, the same events under drawn censoring out."""
+r"""`survgauge censor`: censor the events of a dataset anew, keeping the truth.
+
+Make a semi-synthetic dataset: real events, drawn censoring times. Rows censored in the file shape
+the censoring and are left out.
+
+Examples
+--------
+half of the subjects censored, as if they entered at random times:
+  survgauge censor --data study.csv --type uniform --rate 0.5 --out half.csv
+censoring that depends on the event, with a picture of before and after:
+  survgauge censor --data study.csv --type exponential --kendall-tau 0.5 \
+      --out dependent.csv --plot dependent.png
+competing risks, with 1 for a relapse and 2 for a death in the file:
+  survgauge censor --data study.csv --type uniform --causes relapse,death --out two.csv
+
+The output has all other columns of the file and time, event, true_time. Train on time and event
+only; true_time is the answer, with --causes also true_cause.
+"""
 
 from __future__ import annotations
 
@@ -18,66 +35,9 @@ from ..errors import InputError
 _ADDED = ("time", "event", "true_time")
 
 
-def add_commands(commands: Any) -> None:
-    """Register the command of this module."""
-    from ..censoring import COPULAS, KINDS
-
-    command = commands.add_parser(
-        "censor",
-        help="censor the events of a data set anew, keeping the truth",
-        description="Make a semi-synthetic data set: real events, drawn censoring times. Rows "
-        "censored in the file shape the censoring and are left out.",
-        epilog="""The output has all other columns of the file and time, event, true_time. Train on
-time and event only; true_time is the answer, with --causes also true_cause.
-
-examples:
-  half of the subjects censored, as if they entered at random times:
-    survgauge censor --data study.csv --type uniform --rate 0.5 --out half.csv
-  censoring that depends on the event, with a picture of before and after:
-    survgauge censor --data study.csv --type exponential --kendall-tau 0.5 \\
-        --out dependent.csv --plot dependent.png
-  competing risks, with 1 for a relapse and 2 for a death in the file:
-    survgauge censor --data study.csv --type uniform --causes relapse,death --out two.csv""",
-    )
-    command.add_argument("--data", required=True, metavar="FILE", help="CSV or Parquet to read")
-    command.add_argument("--type", required=True, choices=KINDS, help="how censoring is drawn")
-    command.add_argument("--out", required=True, metavar="FILE", help="CSV or Parquet to write")
-    command.add_argument(
-        "--seed", type=int, default=0, help="seed: the same gives the same data (default: 0)"
-    )
-    command.add_argument("--external", metavar="FILE", help="outcomes to draw from (external)")
-    command.add_argument("--rate", type=float, help="target share of censored subjects")
-    command.add_argument(
-        "--kendall-tau", type=float, default=0.0, help="dependence of event and censoring time"
-    )
-    command.add_argument("--copula", choices=COPULAS, default="clayton", help="kind of dependence")
-    command.add_argument(
-        "--time-column", default="time", help="column of the times (default: time)"
-    )
-    command.add_argument(
-        "--event-column",
-        default="event",
-        help="column that says who had the event (default: event)",
-    )
-    command.add_argument(
-        "--event-value",
-        metavar="VALUE",
-        help="the value that means an event, such as dead or 2 (default: 1)",
-    )
-    command.add_argument(
-        "--causes",
-        metavar="A,B,...",
-        help="names of several causes in the order of their codes; the output has codes",
-    )
-    command.add_argument(
-        "--plot", metavar="FILE", help="also draw before and after (PNG, SVG, PDF)"
-    )
-    command.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Draw, write, and say in one line what came out."""
-    from ..censoring import semisynthetic
+    from ..bench.censoring import semisynthetic
 
     inputs = [path for path in (args.data, args.external) if path is not None]
     check_outputs({"--out": args.out, "--plot": args.plot}, inputs)
@@ -185,7 +145,7 @@ def _write(features: Any, data: Any, path: str) -> None:
 
 
 def _draw(data: Any, path: str) -> None:
-    from ..displays.semisynthetic import SemiSyntheticDisplay
+    from ..bench.censoring.figure import SemiSyntheticDisplay
 
     figure = SemiSyntheticDisplay(data).plot()
     try:

@@ -1,18 +1,22 @@
-"""Files that `evaluate` and `audit` read: outcomes and predictions of the same subjects."""
+"""What commands are given: files of outcomes, predictions and features, and words with parts."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from ..data.curves import REPAIRS
+from ..data.causes import cause_code, cause_names
+from ..data.curves import INTERPOLATIONS
 from ..data.files import (
+    Ids,
     both_kinds,
     is_interval_file,
+    read_columns,
+    read_features,
     read_incidence,
     read_intervals,
     read_outcomes,
@@ -20,24 +24,15 @@ from ..data.files import (
 )
 from ..data.intervals import BOUNDS, IntervalOutcomes
 from ..data.outcomes import Outcomes
-from ..data.pairing import Ids
-from ..data.tables import Table, parquet_files
-from ..errors import InputError
-from .causes import by_model, in_order, named_causes
-from .named import interpolations, named
+from ..data.tables import PARQUET, Table, parquet_files
+from ..errors import InputError, did_you_mean, one_of
 
-#: What the files look like, for the help of both commands.
-FILES = """\
-Outcome files (CSV or Parquet) have the columns time and event (1: event, 0: censored) and one row
-per subject, or the columns lower and upper: the event lies between them (where upper is inf, it
-had not been seen by lower). A prediction file has one row per subject of --test, in the same
-order, and one of:
-  time        one column: a predicted time
-  risk        one column: a score, higher meaning sooner
-  0,30,60,... curves: the header holds the times, a row the probabilities of
-              being event-free at these times
-Curves may also have their times in the first column and one column per subject, as the frames of
-lifelines and pycox do when they are written by to_csv(); these are read as steps."""
+Part = TypeVar("Part")
+
+#: What stands between the name of a model and that of a cause.
+BETWEEN_CAUSE = ":"
+#: The word for all columns besides the outcomes.
+ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -48,86 +43,6 @@ class Inputs:
     train: Outcomes | IntervalOutcomes | None
     predictions: dict[str, Any]
     ids: Ids | None
-
-
-def add_files(command: Any, many: str = "") -> Any:
-    """Register the arguments that say which files there are, and how they are read."""
-    command.set_defaults(cause=None, causes=None)  # of commands that know one kind of event only
-    group = command.add_argument_group("files")
-    group.add_argument("--test", required=True, metavar="FILE", help=f"test outcomes{many}")
-    group.add_argument(
-        "--train",
-        metavar="FILE",
-        help="training outcomes: the reference set (default: the test outcomes)",
-    )
-    group.add_argument(
-        "--pred",
-        action="append",
-        required=True,
-        metavar="NAME=FILE",
-        help="predictions of a model; repeat for each model",
-    )
-    group.add_argument(
-        "--id",
-        metavar="COLUMN",
-        help="column of --test and of the prediction files that says who a row is: rows are paired "
-        "by it, whatever their order",
-    )
-    group.add_argument(
-        "--time-column",
-        default="time",
-        metavar="COLUMN",
-        help="column of the times (default: time)",
-    )
-    group.add_argument(
-        "--event-column",
-        default="event",
-        metavar="COLUMN",
-        help="column that says who had the event (default: event)",
-    )
-    group.add_argument(
-        "--event-value",
-        metavar="VALUE",
-        help="the value that means an event, such as dead or 2 (default: 1)",
-    )
-    group.add_argument(
-        "--weight-column",
-        metavar="COLUMN",
-        help="column of frequencies: how many subjects a row stands for",
-    )
-    group.add_argument(
-        "--entry",
-        metavar="COLUMN",
-        help="delayed entry: column that says from when on a subject was observed (default: entry, "
-        "if there is one)",
-    )
-    group.add_argument(
-        "--outcomes",
-        choices=("right", "interval"),
-        help="which outcomes to read where a file has columns of both kinds: time and event "
-        "(right), or lower and upper (interval)",
-    )
-    group.add_argument(
-        "--interpolation",
-        action="append",
-        default=[],
-        metavar="[NAME=]RULE",
-        help="how curves are read between their times: linear, step or pchip; NAME=RULE is for one "
-        "model (default: linear where a subject is a row of its file, step where it is a column)",
-    )
-    group.add_argument(
-        "--tail",
-        default="linear",
-        help="how Kaplan-Meier and curves go on past their end: linear (default), exponential, "
-        "hold or nan",
-    )
-    group.add_argument(
-        "--repair",
-        choices=(*REPAIRS, "running_maximum"),
-        help="how to mend curves that rise here and there, which are refused otherwise "
-        "(running_maximum is for incidence that falls)",
-    )
-    return group
 
 
 def read_inputs(args: argparse.Namespace) -> Inputs:
@@ -228,3 +143,208 @@ def each_file(files: Mapping[str, list[Path]]) -> Iterator[str | Path]:
     for name, found in files.items():
         yield name
         yield from found
+
+
+# -- causes ------------------------------------------------------------------------------------
+
+
+def named_causes(args: argparse.Namespace) -> tuple[str, ...] | bool | None:
+    """Read --causes: names, True for codes without names, None for one kind of event."""
+    if args.cause is None:
+        if args.causes is not None:
+            raise InputError("--causes goes with --cause, which says which of them is meant")
+        return None
+    if args.causes is None:
+        return True
+    return cause_names([name.strip() for name in args.causes.split(",")])
+
+
+def cause_of(args: argparse.Namespace) -> int | str | None:
+    """Read --cause: a name, or a code.
+
+    >>> cause_of(argparse.Namespace(cause="2")), cause_of(argparse.Namespace(cause="death"))
+    (2, 'death')
+    """
+    return int(args.cause) if str(args.cause).isdigit() else args.cause
+
+
+def by_model(parts: dict[str, Part], args: argparse.Namespace) -> dict[str, Part | dict[str, Part]]:
+    """Put the predictions of each model's causes together; those without a cause stay alone.
+
+    >>> by_model({"cox:a": 1, "cox:b": 2, "lr": 3}, argparse.Namespace(cause="a"))
+    {'cox': {'a': 1, 'b': 2}, 'lr': 3}
+    """
+    found: dict[str, Any] = {}
+    for name, part in parts.items():
+        model, between, cause = name.rpartition(BETWEEN_CAUSE)
+        if args.cause is None or not between:
+            found[name] = part
+            continue
+        if not isinstance(found.setdefault(model, {}), dict):
+            raise InputError(f"--pred: {model!r} is given with causes and without")
+        found[model][cause] = part
+    return found
+
+
+def in_order(parts: dict[str, Part], causes: tuple[str, ...], model: str) -> dict[str, Part]:
+    """Return what a model has for each cause, in the order of the causes; all must be there."""
+    known = {}
+    bare = list(causes) == [str(k) for k in range(1, len(causes) + 1)]
+    for name, part in parts.items():
+        if bare and not name.isdigit():
+            raise InputError(
+                f"--pred {model}{BETWEEN_CAUSE}{name} must be the code or the name of a cause, and "
+                "the event column has codes without names: give --causes, the names in the order "
+                f"of the codes 1 to {len(causes)}, or --pred {model}{BETWEEN_CAUSE}1=FILE"
+            )
+        code = int(name) if name.isdigit() and name not in causes else name
+        known[causes[cause_code(code, causes, f"--pred {model}{BETWEEN_CAUSE}{name}") - 1]] = part
+    missing = [cause for cause in causes if cause not in known]
+    if missing:
+        raise InputError(
+            f"--pred: {model!r} has no predictions of {missing[0]!r}; give "
+            f"--pred {model}{BETWEEN_CAUSE}{missing[0]}=FILE too"
+        )
+    return {cause: known[cause] for cause in causes}
+
+
+# -- features ----------------------------------------------------------------------------------
+
+
+def features_of(args: argparse.Namespace, ids: Ids | None) -> tuple[Any, Any]:
+    """Features of the training and the test subjects; None where they are not asked for.
+
+    `ids` are those of the test subjects, by which rows of a file of their features are paired.
+    """
+    given = args.features
+    if given is None:
+        return None, None
+    if len(given) > 2:
+        raise InputError(
+            "--features takes 'all', names of columns (a,b,c), a file of test features, or two "
+            f"files (TRAIN TEST); got {len(given)} words"
+        )
+    if len(given) == 1 and Path(given[0]).is_file() and given[0] != ALL:
+        return None, read_features(given[0], ids)
+    if args.train is None:
+        raise InputError(
+            "--features needs --train: distributions are fitted to the training subjects"
+        )
+    if len(given) == 2:
+        train = None if ids is None else Ids(Table(args.train), ids.column)
+        return read_columns(given[0], ids=train), read_columns(given[1], ids=ids)
+    names = columns_named(args, given[0], "--features")
+    return read_columns(args.train, names), read_columns(args.test, names)
+
+
+def feature_files(given: Sequence[str] | None) -> list[str]:
+    """Files among what `--features` was given."""
+    return [word for word in given or () if len(given or ()) == 2 or Path(word).is_file()]
+
+
+def columns_named(args: argparse.Namespace, word: str, option: str) -> list[str]:
+    """Names of columns of `--test` that an option lists; 'all' are those besides the outcomes."""
+    if word != ALL:
+        names = [name.strip() for name in word.split(",") if name.strip()]
+        known = Table(args.test).names
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            no = "neither a file nor a column" if option == "--features" else "no column"
+            raise InputError(
+                f"{option}: {unknown[0]!r} is {no} of {args.test}; its columns are "
+                f"{', '.join(known[:20])}"
+            )
+        if not names:
+            raise InputError(f"{option} must name a column or a file; got {word!r}")
+        outcome = [name for name in names if name in (args.time_column, args.event_column)]
+        if outcome and option == "--features":
+            raise InputError(
+                f"{option}: {outcome[0]!r} is an outcome, not a feature to predict it from; "
+                "leave it out"
+            )
+        return names
+    other = ("time_column", "event_column", "weight_column", "sample_weight", "cluster", "id")
+    taken = {getattr(args, name, None) for name in other}
+    names = [name for name in Table(args.test).names if name not in taken]
+    if not names:
+        raise InputError(f"{option} all: {args.test} has no columns besides the outcomes")
+    return names
+
+
+# -- words with parts --------------------------------------------------------------------------
+
+
+def named(items: list[str], flag: str, what: str = "...") -> dict[str, str]:
+    """Values by name; the same name twice is refused.
+
+    >>> named(["a=a.csv", "b=x=y"], "--pred")
+    {'a': 'a.csv', 'b': 'x=y'}
+    """
+    found: dict[str, str] = {}
+    for item in items:
+        name, _, value = item.partition("=")
+        if not (name and value):
+            raise InputError(f"{flag} must be NAME={what}; got {item!r}")
+        if name in found:
+            raise InputError(f"{flag}: the name {name!r} is given twice")
+        found[name] = value
+    return found
+
+
+def interpolations(predictions: list[str], given: list[str]) -> dict[str, str | None]:
+    """Read --interpolation: one rule for all models of --pred, or NAME=RULE for one of them.
+
+    >>> interpolations(["a=a.csv", "b=b.csv"], ["b=step"])
+    {'a': None, 'b': 'step'}
+    """
+    models = [item.partition("=")[0] for item in predictions]
+    default, own = None, {}
+    for item in given:
+        name, separator, rule = item.rpartition("=")
+        one_of("--interpolation", rule, INTERPOLATIONS)
+        if not separator:
+            default = rule
+        elif name in models:
+            own[name] = rule
+        else:
+            close = did_you_mean(name, models)
+            raise InputError(f"--interpolation: there is no --pred named {name!r}{close}")
+    return {name: own.get(name, default) for name in models}
+
+
+def group_columns(given: list[str] | None, known: list[str]) -> list[str]:
+    """Read --by: columns, repeated or between commas, unless a column has that very name.
+
+    >>> group_columns(["sex,stage", "site"], ["sex"]), group_columns(["a,b"], ["a,b"])
+    (['sex', 'stage', 'site'], ['a,b'])
+    """
+    found: list[str] = []
+    for item in given or ():
+        found += [item] if item in known else [part.strip() for part in item.split(",")]
+    if len(set(found)) < len(found):
+        raise InputError(f"--by must name each column once; got {', '.join(found)}")
+    return found
+
+
+def times_of_interest(text: str | None) -> list[float] | None:
+    """Read --time: one time, or several between commas.
+
+    >>> times_of_interest("365,1095"), times_of_interest(None)
+    ([365.0, 1095.0], None)
+    """
+    try:
+        return None if text is None else [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(
+            f"--time must be a time, or several between commas such as 365,1095; got {text!r}"
+        ) from error
+
+
+def is_column(target: str) -> bool:
+    """Whether a word names a column: nothing that exists, or that looks like a file.
+
+    >>> is_column("cox_curve"), is_column("cox.csv")
+    (True, False)
+    """
+    looks = Path(target).suffix.lower() in (*PARQUET, ".csv") or "/" in target
+    return not Path(target).exists() and not looks

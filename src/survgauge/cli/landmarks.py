@@ -7,23 +7,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .._tools.text_tables import columns, number
+from .._tools.text import columns, number
 from ..data.files import read_predictions
 from ..data.intervals import IntervalOutcomes
 from ..data.tables import Table
 from ..errors import InputError
 from ..evaluation.landmarks import Landmarks, landmarks
+from ..evaluation.text import Line
 from ..metrics.registry import REGISTRY
-from .inputs import Inputs, read_inputs
-from .named import interpolations, times_of_interest
-from .output import Line
+from .inputs import Inputs, interpolations, read_inputs, times_of_interest
 
 #: What stands between the name of a model and the landmark of its updated predictions.
 BETWEEN = "@"
 #: Options that an evaluation at one landmark takes, and a surface of several does not.
 _OF_ONE = (
     "by", "threshold", "sample_weight", "cluster", "features", "convention", "censoring",
-    "dependence", "copula", "cause", "engine", "batch_rows", "workers",
+    "cause", "engine", "batch_rows", "workers",
 )  # fmt: skip
 
 
@@ -173,26 +172,26 @@ def _read(path: str, given: Inputs, landmark: float, how: dict[str, Any]) -> Any
 
 
 def first_surface(result: Landmarks, width: int) -> Iterator[Line]:
-    """Yield the table of the first metric, remarks, and how to see more."""
+    """Yield the table of the first metric, warnings, and how to see more."""
     yield from _tables(result, result.metrics[:1], width)
-    yield from _remarks(result)
-    yield []
+    yield from _warnings(result)
+    yield "", ""
     more = f"--all prints all {len(result.metrics)} metrics. " if len(result.metrics) > 1 else ""
-    yield [(f"{more}--html FILE writes a page with charts.", "dim")]
+    yield f"{more}--html FILE writes a page with charts.", "dim"
 
 
 def all_surfaces(result: Landmarks, width: int) -> Iterator[Line]:
-    """Yield the tables of all metrics, and remarks."""
+    """Yield the tables of all metrics, and warnings."""
     yield from _tables(result, result.metrics, width)
-    yield from _remarks(result)
+    yield from _warnings(result)
 
 
 def _tables(result: Landmarks, metrics: tuple[str, ...], width: int) -> Iterator[Line]:
     unit = f" {result.unit}" if result.unit else ""
     header = ["landmark", "at risk", "model", *(f"within {w:g}{unit}" for w in result.horizons)]
     for k, metric in enumerate(metrics):
-        yield from [[]] * (k > 0)
-        yield [(f"{REGISTRY[metric].title}, {REGISTRY[metric].better}", "bold")]
+        yield from [("", "")] * (k > 0)
+        yield f"{REGISTRY[metric].title}, {REGISTRY[metric].better}", "bold"
         cells: dict[tuple[float, str], dict[Any, Any]] = {}
         for row in result.rows():
             if row["metric"] == metric:
@@ -203,7 +202,7 @@ def _tables(result: Landmarks, metrics: tuple[str, ...], width: int) -> Iterator
             for (s, model), cell in cells.items()
         ]
         for line in columns(header, rows, (2,), width).split("\n"):
-            yield [(line, "")]
+            yield line, ""
 
 
 def _cell(row: dict[str, Any]) -> str:
@@ -211,9 +210,9 @@ def _cell(row: dict[str, Any]) -> str:
     return f"{number(row['value'])}{limits}"
 
 
-def _remarks(result: Landmarks) -> Iterator[Line]:
+def _warnings(result: Landmarks) -> Iterator[Line]:
     if result.warnings:
-        yield []
-        yield [("Watch out for", "bold")]
+        yield "", ""
+        yield "Warnings", "bold"
     for message in dict.fromkeys(warning.message for warning in result.warnings):
-        yield [(f"  {message}", "")]
+        yield f"  {message}", ""

@@ -15,29 +15,23 @@ from textwrap import wrap
 from typing import Any, NoReturn
 
 from .. import __version__
-from .._tools.terminal import Visible, visible
+from .._tools.text import Visible, visible
 from ..errors import InputError, SurvgaugeError, did_you_mean, one_of
-from .wording import for_shell
+from .options import COMMANDS, for_shell
 
-#: Modules with an `add_commands(subparsers)` function, in the order of the help.
-_COMMANDS = (
-    "evaluate", "study", "audit", "report", "metrics", "models", "datasets", "censor", "experiment",
-)  # fmt: skip
-_EXAMPLES = """
-examples:
-  how good are two models, and a report to send:
-    survgauge evaluate --test test.csv --train train.csv \\
-        --pred cox=cox.csv --pred lr=lr.csv --unit days --html report.html
-  the tables and figures of a validation paper, into a folder:
-    survgauge study --test test.csv --train train.csv \\
-        --pred cox=cox.csv --time 1825 --unit days --out study
-  which metrics are there for calibration, which data sets on cancer:
-    survgauge metrics calibration
-    survgauge datasets --search cancer
-  which metric can be trusted, on these data and where the truth is known:
-    survgauge audit --test test.csv --train train.csv \\
-        --pred cox=cox.csv --pred lr=lr.csv
-    survgauge bench demo
+#: What is printed where nothing is asked for.
+_START = """\
+survgauge says how good survival (time-to-event) predictions are: by how many
+days they are off, how well they are calibrated, and which model is best.
+
+  survgauge evaluate --test test.csv --train train.csv \\
+      --pred cox=cox.csv --unit days
+
+test.csv and train.csv have the columns time and event. cox.csv has one row per
+subject of test.csv: a column time, or probabilities of being event-free under
+the times in the header.
+
+{commands}
 
 'survgauge COMMAND --help' has the arguments and examples of a command."""
 
@@ -83,20 +77,33 @@ class _Parser(argparse.ArgumentParser):
                 self.error(str(error))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(everything: bool = True) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="survgauge",
         usage="survgauge COMMAND [arguments]",
-        description="Evaluate survival (time-to-event) predictions, in units people care about.",
-        epilog=_EXAMPLES,
+        description="Evaluate survival predictions in days, not only in C-indices.",
+        epilog="""
+examples:
+  how good are two models, and a report to send:
+    survgauge evaluate --test test.csv --train train.csv \\
+        --pred cox=cox.csv --pred lr=lr.csv --unit days --html report.html
+  which metric can be trusted, on these data and where the truth is known:
+    survgauge audit --test test.csv --train train.csv \\
+        --pred cox=cox.csv --pred lr=lr.csv
+    survgauge bench demo
+
+'survgauge COMMAND --help' has the arguments and examples of a command.""",
     )
     parser.add_argument("--version", action="version", version=f"survgauge {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, title="commands", prog="survgauge"
     )
-    for module in _COMMANDS:
-        import_module(f".{module}", __package__).add_commands(commands)
+    for name, command in COMMANDS.items():
+        words = command.words(everything)
+        made = commands.add_parser(name, usage=command.usage, **words)
+        made.add_argument("--help-all", action="help", help="show all options")
+        command.add_to(made, everything)
     return parser
 
 
@@ -111,10 +118,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         shown: Any = Visible(sys.stdout)  # names come from files
         with redirect_stdout(shown):
-            # Without a command there is nothing to do but to say which there are.
-            args = _parser().parse_args(arguments or ["--help"])
+            if not arguments:
+                listed = [f"  {k:9} {v.words(False)['help']}" for k, v in COMMANDS.items()]
+                print(_START.format(commands="\n".join(listed)))
+                return 0
+            args = _parser("--help-all" in arguments).parse_args(arguments)
             args.call = shlex.join(["survgauge", *arguments])
-            status = int(args.run(args))
+            module, _, function = args.run.partition(":")
+            status = int(getattr(import_module(f".{module}", __package__), function)(args))
             sys.stdout.flush()
         return status
     except BrokenPipeError:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
-from .._tools.terminal import Visible, visible, width
+from .._tools.text import Visible, visible, width
 from .._tools.writing import write_atomically
-
-#: A line in parts, each with its style ("" for none).
-Line = Sequence[tuple[str, str]]
+from ..evaluation.text import Line
 
 
 def write_lines(lines: Iterable[Line]) -> None:
@@ -21,15 +22,13 @@ def write_lines(lines: Iterable[Line]) -> None:
     rich heeds ``NO_COLOR`` and ``TERM``; files and pipes get the text alone.
     """
     console = _console()
-    for line in lines:
+    for text, style in lines:
         if console is None:
-            sys.stdout.write("".join(text for text, _ in line).rstrip() + "\n")
+            sys.stdout.write(f"{text.rstrip()}\n")
         else:
             from rich.text import Text
 
-            text = Text.assemble(*((visible(text), style) for text, style in line))
-            text.rstrip()
-            console.print(text, soft_wrap=True)
+            console.print(Text(visible(text.rstrip()), style), soft_wrap=True)
 
 
 def _console() -> Any:
@@ -44,33 +43,19 @@ def _console() -> Any:
     return Console(file=stream.shown if isinstance(stream, Visible) else stream, highlight=False)
 
 
-def add_outputs(command: Any, title: bool = False) -> None:
-    """Register where results go."""
-    group = command.add_argument_group("output")
-    group.add_argument(
-        "--all", action="store_true", help="print everything, not only the first screen"
-    )
-    group.add_argument("--html", metavar="FILE", help="write a report to open in a browser")
-    if title:
-        group.add_argument("--title", help="heading of the report")
-    group.add_argument("--json", metavar="FILE", help="write everything as JSON ('-': print it)")
-
-
 def present(
     result: Any,
     args: argparse.Namespace,
     screen: Callable[[Any, int], Iterable[Line]],
     whole: Callable[[Any, int], Iterable[Line]],
-    **options: Any,
 ) -> int:
     """Write a page and plain data where they are asked for, print the result; return 0.
 
     Plain data go to standard output, and nothing else does, where their file is ``-``. `screen`
-    and `whole` give the lines of the first screen and of everything, for a width. `options` are
-    those of the page.
+    and `whole` give the lines of the first screen and of everything, for a width.
     """
     if args.html:
-        result.to_html(args.html, **options)
+        result.to_html(args.html, **({} if args.title is None else {"title": args.title}))
     if args.json:
         text = json.dumps(result.to_dict(), indent=2)
         if args.json == "-":
@@ -79,6 +64,56 @@ def present(
         write_atomically(args.json, text + "\n")
     columns = width()
     write_lines((whole if args.all else screen)(result, columns))
+    if not (args.unit or args.all):
+        write_lines([("Times have the unit of the data: --unit days would say which.", "dim")])
     if args.html:
-        write_lines([[], [(f"Report: {args.html}", "bold")]])
+        write_lines([("", ""), (f"Report: {args.html}", "bold")])
     return 0
+
+
+#: Seconds before progress is told for the first time, and between two times: on a terminal, where
+#: one line is written over and over, and in a file.
+_PATIENCE, _EVERY, _EVERY_IN_FILES = 5.0, 0.5, 30.0
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[int, int | None, str], None]]:
+    """Tell on standard error, once five seconds have passed, how far work is and what is left.
+
+    Of each pass over the data ("reading outcomes") the rows that are done and, where their number
+    is known, all of them.
+    """
+    terminal, began, shown = sys.stderr.isatty(), dict[str, float](), monotonic()
+    shown += _PATIENCE - (_EVERY if terminal else _EVERY_IN_FILES)
+    start, ending = ("\r", "\x1b[K") if terminal else ("", "\n")
+
+    def tell(done: int, rows: int | None, name: str) -> None:
+        nonlocal shown
+        now = monotonic()
+        began.setdefault(name, now)
+        if now - shown < (_EVERY if terminal else _EVERY_IN_FILES):
+            return
+        shown = now
+        text = f"{name}: {done:,} rows"
+        if rows and done:
+            left = (now - began[name]) * (rows - done) / done
+            text = f"{name}: {done / rows:.0%}, about {_duration(left)} to go"
+        sys.stderr.write(f"{start}{visible(text)}{ending}")
+        sys.stderr.flush()
+
+    try:
+        yield tell
+    finally:
+        if terminal:
+            sys.stderr.write(f"{start}{ending}")
+
+
+def _duration(seconds: float) -> str:
+    """Round a time that is left.
+
+    >>> _duration(8.2), _duration(200), _duration(9000)
+    ('9 s', '4 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{math.ceil(seconds)} s"
+    return f"{math.ceil(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .._tools import dask_client as _dask
+from .._tools import extras as _dask
 from ..data.files import read_intervals, read_outcomes
 from ..data.tables import PARQUET, Table
 from ..errors import InputError, did_you_mean
 from ..evaluation import Evaluation
-from ..sources.call import Progress, evaluate_stream
-from ..sources.curve_columns import CurveColumns, IncidenceColumns
-from ..sources.dask import evaluate_dask
-from ..sources.labels import LabelColumns
-from ..sources.layout import RiskColumn, TimeColumn
-from ..sources.parquet import SEPARATOR, ParquetRows
-from .causes import by_model, in_order, named_causes
-from .inputs import holds_intervals
-from .named import group_columns, interpolations, is_column, named
+from ..evaluation.sources.call import evaluate_dask, evaluate_stream
+from ..evaluation.sources.layout import RiskColumn, TimeColumn
+from ..evaluation.sources.parquet import SEPARATOR, ParquetRows
+from ..evaluation.sources.specs import CurveColumns, IncidenceColumns, LabelColumns
+from .inputs import (
+    by_model,
+    group_columns,
+    holds_intervals,
+    in_order,
+    interpolations,
+    is_column,
+    named,
+    named_causes,
+)
+from .output import progress
 
 _RISK = "risk:"
 
@@ -34,7 +38,7 @@ def run_stream(args: argparse.Namespace, settings: dict[str, Any]) -> Evaluation
             "--train must be given where --test is a folder or --pred names a column of it: a "
             "stream needs its reference set"
         )
-    whole = ("sample_weight", "cluster", "features", "id", "event_value", "repair", "dependence",
+    whole = ("sample_weight", "cluster", "features", "id", "event_value", "repair",
              "landmark")  # fmt: skip
     for name in whole:
         if getattr(args, name) is not None:
@@ -62,9 +66,9 @@ def run_stream(args: argparse.Namespace, settings: dict[str, Any]) -> Evaluation
         return _on_cluster(args, options)
     if args.scheduler:
         raise InputError("--scheduler belongs to --engine dask")
-    with progress_bar() as progress:
-        how = {"workers": args.workers, "batch_rows": args.batch_rows}
-        return evaluate_stream(args.test, progress=progress, **how, **options)
+    how = {"workers": args.workers, "batch_rows": args.batch_rows}
+    with progress() as tell:
+        return evaluate_stream(args.test, progress=tell, **how, **options)
 
 
 def _on_cluster(args: argparse.Namespace, options: dict[str, Any]) -> Evaluation:
@@ -180,26 +184,3 @@ def _own_files(name: str, target: str, grid: Any, rules: dict[str, Any]) -> Any:
             f"times as column names; got {', '.join(map(repr, columns[:5]))}"
         ) from None
     return CurveColumns(tuple(own + column for column in columns), grid or tuple(times), **rules)
-
-
-@contextmanager
-def progress_bar() -> Iterator[Progress | None]:
-    """Show a bar on standard error, if that is a terminal and rich is installed."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import Progress as Bar
-    except ImportError:
-        yield None
-        return
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, Any] = {}
-
-        def tell(done: int, rows: int | None, name: str) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name, total=rows)
-            bar.update(tasks[name], completed=done)
-
-        yield tell

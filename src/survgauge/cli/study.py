@@ -1,4 +1,19 @@
-"""`survgauge study`: from files to the tables, figures and words of a validation paper."""
+r"""`survgauge study`: write the tables and figures of a validation paper.
+
+Write the tables, figures and methods paragraph of a validation study.
+
+Examples
+--------
+a model at five years, with the patients of the training set beside those of the test set:
+  survgauge study --test test.csv --train train.csv --pred cox=cox.csv \
+      --time 1825 --unit days --describe age,grade --out study
+two models compared with the first one, decisions from a risk of 20 % on, by hospital:
+  ... --pred cox=cox.csv --pred rsf=rsf.csv --reference cox --threshold 0.2 --by hospital
+
+The folder then has Table 1 and Table 2 (Markdown, LaTeX, HTML, Word), figures (PDF, SVG, PNG), the
+methods paragraph with references, a list of TRIPOD+AI items, the report as a page, and all numbers
+as JSON. 'pdflatex paper' in it makes a document of them.
+"""
 
 from __future__ import annotations
 
@@ -8,68 +23,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._tools.terminal import width
+from .._tools.text import width
 from ..data.files import read_columns
 from ..data.tables import Table
 from ..errors import InputError, one_of
-from ..study.folder import check_folder
-from ..study.table_two import slim
-from .causes import add_causes, by_model
-from .evaluate import add_conventions, add_questions, evaluate_files, metric_names, traced
-from .features import columns_named, feature_files
-from .inputs import FILES, add_files, files_of, target
-from .named import named
-from .output import Line, write_lines
-from .problems import problems
-from .screen import verdict_lines
+from ..evaluation.text import Line, first_warnings, verdict_lines, warning_lines
+from ..report.study.result import check_folder
+from ..report.study.table_two import slim
+from .evaluate import evaluate_files, metric_names, traced
+from .inputs import by_model, columns_named, feature_files, files_of, named, target
+from .output import write_lines
 
 if TYPE_CHECKING:
-    from ..study.result import Study, Written
-
-_EXAMPLES = """
-examples:
-  a model at five years, with the patients of the training set beside those of the test set:
-    survgauge study --test test.csv --train train.csv --pred cox=cox.csv \\
-        --time 1825 --unit days --describe age,grade --out study
-  two models compared with the first one, decisions from a risk of 20 % on, by hospital:
-    ... --pred cox=cox.csv --pred rsf=rsf.csv --reference cox --threshold 0.2 --by hospital
-
-The folder then has Table 1 and Table 2 (Markdown, LaTeX, HTML, Word), figures (PDF, SVG, PNG), the
-methods paragraph with references, a list of TRIPOD+AI items, the report as a page, and all numbers
-as JSON. 'pdflatex paper' in it makes a document of them."""
-
-
-def add_commands(commands: Any) -> None:
-    """Register the command of this module."""
-    command = commands.add_parser(
-        "study",
-        usage="survgauge study --test FILE [--train FILE] --pred NAME=FILE ... --out DIR [options]",
-        help="write the tables and figures of a validation paper",
-        description="Write the tables, figures and methods paragraph of a validation study.\n\n"
-        + FILES,
-        epilog=_EXAMPLES,
-    )
-    add_files(command)
-    group = command.add_argument_group("study")
-    group.add_argument("--out", required=True, metavar="DIR", help="folder for all files")
-    group.add_argument(
-        "--overwrite", action="store_true", help="replace files of an earlier study in DIR"
-    )
-    group.add_argument(
-        "--reference", metavar="MODEL", help="tell differences of the other models from this one"
-    )
-    group.add_argument(
-        "--describe",
-        metavar="COLUMN,...",
-        help="columns of --test and --train for Table 1, or 'all' (default: those of --features)",
-    )
-    group.add_argument(
-        "--title", default="Validation of survival models", help="heading of the study"
-    )
-    add_questions(command)
-    add_causes(command)
-    add_conventions(command)
-    command.set_defaults(run=run)
+    from ..report.study.result import Study, Written
 
 
 def run(args: argparse.Namespace) -> int:
@@ -115,19 +81,18 @@ def _screen(study: Study, written: Written, columns: int) -> Iterator[Line]:
     data = study.evaluation.to_dict()
     overall = [row for row in data["metrics"] if row.get("group") is None]
     yield from verdict_lines({**data, "metrics": overall}, columns)
-    yield []
-    table = slim(study.evaluation)
-    for line in table.text(columns).split("\n"):
-        yield [(line, "")]
-    yield []
-    yield from problems(data, columns)
-    yield []
-    yield [(f"Files in {written.folder}", "bold")]
+    yield "", ""
+    for line in slim(study.evaluation).text(columns).split("\n"):
+        yield line, ""
+    yield "", ""
+    told = warning_lines(study.evaluation, first_warnings(study.evaluation), columns, shell=True)
+    yield from [*told, ("", "")] if told else []
+    yield f"Files in {written.folder}", "bold"
     for line in textwrap.wrap(", ".join(_joined(written.files)), columns - 2):
-        yield [(f"  {line}", "")]
+        yield f"  {line}", ""
     for what, why in written.missing.items():
         for line in textwrap.wrap(f"{what}: not made, because {why}", columns - 2):
-            yield [(f"  {line}", "dim")]
+            yield f"  {line}", "dim"
 
 
 def _joined(files: tuple[str, ...]) -> list[str]:

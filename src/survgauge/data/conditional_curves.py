@@ -10,18 +10,17 @@ import numpy as np
 from .._tools.arrays import Bools, Floats, Ints, subject_index
 from ..errors import InputError
 from . import interpolation as kernel
-from .curve_reader import Scratch
 from .curves import SurvivalCurves
 from .incidence import CauseCurves, IncidenceCurves
-from .since import since
-from .tails import tail_area
+from .interpolation import Scratch, tail_area
+from .outcome_parts import since
 
 #: A point of a tail so near that no tail has come down before it.
 _NEAR = 1.001
 
 
 class ConditionalCurves(SurvivalCurves):
-    """S_i(t)/S_i(a_i) for t > a_i, and 1 before: the law of somebody event-free at a_i.
+    """S_i(t)/S_i(a_i) for t > a_i, and 1 before: the distribution of somebody event-free at a_i.
 
     Everything is read off the curves that were given, block by block; past the grid their tail goes
     on: it is that of S_i, not one of the conditional curve. Nodes are made where they are asked

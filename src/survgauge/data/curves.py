@@ -19,15 +19,20 @@ from .._tools.arrays import (
     to_numpy,
     vector,
 )
-from .._tools.chunks import BLOCK_VALUES, SPAN_BLOCKS, chunks
-from .._tools.threads import in_order, run_all
+from .._tools.running import BLOCK_VALUES, SPAN_BLOCKS, chunks, in_order, run_all
 from ..errors import InputError, one_of
 from . import interpolation as kernel
-from .curve_checks import checked, grid_of, sorted_together
-from .curve_reader import GridColumns, Scratch
-from .interpolation import Curves
-from .pchip import PchipBlock
-from .tails import check_tail, tail_area, tail_survival, tail_time
+from .checks import checked, grid_of, sorted_together
+from .interpolation import (
+    Curves,
+    GridColumns,
+    PchipBlock,
+    Scratch,
+    check_tail,
+    tail_area,
+    tail_survival,
+    tail_time,
+)
 
 Result = TypeVar("Result")
 Some = TypeVar("Some", bound="SurvivalCurves")
@@ -51,7 +56,7 @@ class SurvivalCurves:
     interpolation : {"linear", "step", "pchip"}
         Between grid points: lines, right-continuous steps, or a monotone cubic.
     tail : {"linear", "exponential", "hold", "nan"}
-        Past the last grid point; see `survgauge.data.tails`.
+        Past the last grid point; see `survgauge.data.interpolation`.
     repair : {None, "running_minimum", "isotonic"}
         What to do with curves that rise or leave [0, 1]: by default, refuse them.
 
@@ -282,8 +287,8 @@ class SurvivalCurves:
     def times_at(self, rows: Ints | None, level: Floats) -> Floats:
         """First time at which the curve of each of `rows` is at or below its own `level`.
 
-        With uniform levels these are draws from the predicted laws. A row may come several times;
-        None stands for all rows.
+        With uniform levels these are draws from the predicted distributions. A row may come several
+        times; None stands for all rows.
         """
         if self.interpolation == "pchip":
             return self.joined_by_lines().times_at(rows, level)

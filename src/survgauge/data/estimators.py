@@ -12,9 +12,8 @@ import numpy as np
 
 from .._tools.arrays import vector
 from ..errors import InputError
-from .adapters import are_curves, as_curves_named
+from .adapters import are_curves, as_curves_named, as_incidence
 from .curves import SurvivalCurves
-from .incidence_readers import as_incidence
 from .outcomes import Outcomes
 from .predictions import Prediction, RiskScores
 
@@ -61,7 +60,7 @@ def predict(estimator: Any, X: Any, predicts: str | None = None) -> Prediction:
     meaning = predicts or known or ("time" if _is_plain_regressor(final) else None)
     if meaning is None:
         raise InputError(
-            f"{name}.predict may give times or risks, and nothing says which; name the method "
+            f"{name}.predict may give times or risks, and does not say which; name the method "
             "predict_time or predict_risk, return RiskScores, or give "
             'predicts="time" or predicts="risk" to the scorer'
         )

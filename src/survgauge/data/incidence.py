@@ -19,9 +19,8 @@ from .._tools.arrays import (
 )
 from ..errors import InputError, one_of
 from .causes import Codes, cause_code, cause_names
-from .curve_checks import grid_of, sorted_together
+from .checks import Incidence, check_shapes, checked_incidence, grid_of, sorted_together
 from .curves import SurvivalCurves
-from .incidence_checks import Incidence, check_shapes, checked_incidence
 from .interpolation import area_weights
 
 INTERPOLATIONS = ("linear", "step")

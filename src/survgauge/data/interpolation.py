@@ -1,19 +1,86 @@
-"""Kernels on rows of survival values: location, interpolation, area. Clean arrays in, no checks.
+"""Kernels on rows of survival values: tails, location, interpolation, area.
 
-`times` is (m,), shared by all rows, or (n, m). A grid that starts after zero is preceded by the
-virtual point (0, 1), index -1, so that no curve matrix is ever copied to prepend a column.
+Clean arrays in, no checks. `times` is (m,), shared by all rows, or (n, m). A grid that starts after
+zero is preceded by the virtual point (0, 1), index -1, so that no curve matrix is ever copied to
+prepend a column.
+
+A tail is how a survival function goes on past its last known point (last, s): `linear` follows the
+line from (0, 1) through the last point down to zero, `exponential` keeps the constant hazard
+through both points, `hold` keeps the probability and lets no time be read past the last one, `nan`
+refuses to say.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._tools.arrays import Bools, Floats, Ints
-from .._tools.chunks import BLOCK_VALUES, chunks
-from .._tools.places import look_up
+from .._tools.running import BLOCK_VALUES, chunks
+from .._tools.sorting import look_up
+from ..errors import one_of
+
+TAILS = ("linear", "exponential", "hold", "nan")
+
+
+def check_tail(tail: object) -> None:
+    """Refuse an unknown tail."""
+    one_of("tail", tail, TAILS)
+
+
+def tail_survival(t: float | Floats, last: float | Floats, s: float | Floats, tail: str) -> Floats:
+    """Survival at `t` >= `last`, where the known part ends at (`last`, `s`)."""
+    if tail == "hold":
+        return np.broadcast_to(s, np.broadcast(t, s).shape)
+    if tail == "nan":
+        return np.where(s > 0, np.nan, np.zeros(np.broadcast(t, s).shape))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = np.where(last > 0, t / last, np.inf)
+        if tail == "linear":
+            value = np.maximum(0.0, 1.0 - ratio * (1.0 - s))
+        else:
+            value = np.power(s, ratio)
+    # A curve that never fell stays at one; one that reached zero stays at zero.
+    return np.where(s >= 1, 1.0, np.where(s <= 0, 0.0, value))
+
+
+def tail_area(last: float | Floats, s: float | Floats, tail: str, stop: float = np.inf) -> Floats:
+    """Area under the tail from `last` to `stop` (infinite where the curve never falls)."""
+    last, s = np.asarray(last, dtype=np.float64), np.asarray(s, dtype=np.float64)
+    width = np.maximum(stop - last, 0.0)
+    if tail == "hold":
+        return np.zeros(np.broadcast(last, s).shape)
+    if tail == "nan":
+        return np.where((s > 0) & (width > 0), np.nan, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if tail == "linear":
+            end = last / (1.0 - s)
+            whole = 0.5 * last * s * s / (1.0 - s)
+            if np.isinf(stop):
+                area = whole
+            else:
+                part = 0.5 * width * (s + 1.0 - stop * (1.0 - s) / last)
+                area = np.where(stop >= end, whole, part)
+        else:
+            at_stop = 0.0 if np.isinf(stop) else np.power(s, stop / last)
+            area = last * (s - at_stop) / -np.log(s)
+    area = np.where((s <= 0) | (width <= 0) | (last <= 0), 0.0, area)
+    return np.where(s >= 1, width, area)
+
+
+def tail_time(p: float | Floats, last: float | Floats, s: float | Floats, tail: str) -> Floats:
+    """First time at which the tail is at or below `p`, for curves that end above it (`s` > `p`)."""
+    if tail == "hold":
+        return np.broadcast_to(last, np.shape(s))
+    if tail == "nan":
+        return np.full(np.shape(s), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        time = last * (1.0 - p) / (1.0 - s) if tail == "linear" else last * np.log(p) / np.log(s)
+    return np.where(s >= 1, np.inf, time)
+
 
 Curves = NDArray[np.floating[Any]]
 
@@ -187,3 +254,123 @@ def with_origin(times: Floats, survival: Curves, missing: Bools | bool) -> tuple
     ones = np.ones((survival.shape[0], 1))
     zero = np.zeros(1) if times.ndim == 1 else np.zeros((times.shape[0], 1))
     return np.concatenate((zero, times), axis=-1), np.concatenate((ones, survival), axis=1)
+
+
+class PchipBlock:
+    """Rows of monotone cubics, complete with their first point."""
+
+    def __init__(self, rows: Any, t: Floats, s: Floats, tail: str) -> None:
+        self.rows, self.t, self.s, self.tail = rows, np.broadcast_to(t, s.shape), s, tail
+        self.slopes = pchip_slopes(t, s) if s.shape[1] > 1 else np.zeros_like(s)
+
+    def _interval(self, k: Any) -> tuple[Floats, ...]:
+        rows = np.arange(self.s.shape[0])
+        t0, t1 = self.t[rows, k], self.t[rows, k + 1]
+        ends = self.s[rows, k], self.s[rows, k + 1]
+        return t0, t1 - t0, *ends, self.slopes[rows, k], self.slopes[rows, k + 1]
+
+    def value(self, t: Floats) -> Floats:
+        """Survival of each row at its own time."""
+        past = t >= self.t[:, -1]
+        if self.s.shape[1] > 1:
+            k = np.clip(left_index(self.t, t), 0, self.s.shape[1] - 2)
+            t0, gap, *rest = self._interval(k)
+            out = hermite(np.clip((t - t0) / gap, 0, 1), gap, *rest)
+        else:
+            out = self.s[:, 0].copy()
+        if past.any():
+            last, ends = self.t[past, -1], self.s[past, -1]
+            tail = tail_survival(t[past], last, ends, self.tail)
+            out[past] = np.where(t[past] > last, tail, ends)
+        return out
+
+    def crossing(self, p: float) -> Floats:
+        """First time of each row with S <= p, within the grid."""
+        k = first_at_or_below(self.s, p, np.arange(self.s.shape[0]))
+        if self.s.shape[1] == 1:
+            return self.t[:, 0].copy()
+        t0, gap, *rest = self._interval(np.clip(k - 1, 0, self.s.shape[1] - 2))
+        inside = t0 + gap * hermite_crossing(p, gap, *rest)
+        return np.where(k == 0, self.t[:, 0], inside)
+
+    def area(self, stop: float) -> Floats:
+        """Area under each row up to `stop`, within the grid."""
+        gap = np.diff(self.t, axis=1)
+        x = np.clip((stop - self.t[:, :-1]) / gap, 0.0, 1.0)
+        s, slopes = self.s, self.slopes
+        pieces = hermite_area(x, gap, s[:, :-1], s[:, 1:], slopes[:, :-1], slopes[:, 1:])
+        return np.sum(pieces, axis=1)
+
+
+class Scratch:
+    """Arrays by name that are used again: at the size of a block fresh memory costs page faults.
+
+    One belongs to one thread.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Any] = {}
+
+    def __call__(self, name: str, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
+        """Return an array of that shape with whatever it held before."""
+        size = math.prod(shape)
+        kept = self._kept.get(name)
+        if kept is None or kept.size < size or kept.dtype != dtype:
+            kept = self._kept[name] = np.empty(size, dtype=dtype)
+        return kept[:size].reshape(shape)
+
+
+class GridColumns:
+    """Where times lie on a grid: found once, read for many rows of lines or steps.
+
+    Before the grid all curves are at `origin`: 1 for survival, 0 for incidence.
+    """
+
+    def __init__(
+        self, grid: Floats, t: Floats, interpolation: str, tail: str, origin: float = 1.0
+    ) -> None:
+        past = t > grid[-1]
+        #: Times up to the end of the grid; all of them unless those past it come last.
+        self._within = t.size - int(past.sum()) if not (past[:-1] > past[1:]).any() else t.size
+        k = grid.searchsorted(t[: self._within], "right") - 1
+        self._left = np.maximum(k, 0)
+        self._before = np.flatnonzero(k < 0)
+        self._share: Floats | None = None
+        if interpolation == "linear":
+            self._right = np.minimum(k + 1, grid.size - 1)
+            start = np.where(k < 0, 0.0, grid[self._left])
+            inside = (k + 1 < grid.size) & (t[: self._within] > start)
+            step = np.where(inside, grid[self._right] - start, 1.0)
+            share = np.where(inside, (t[: self._within] - start) / step, 0.0)
+            self._share = share if share.any() else None
+        self._past = np.flatnonzero(past)
+        self._late, self._last, self._tail = t[past], grid[-1:], tail
+        self._lines = tail == "linear" and grid[-1] > 0 and bool(np.isfinite(self._late).all())
+        self.size, self._origin = t.size, origin
+
+    def read(self, survival: Curves, scratch: Scratch | None = None) -> Floats:
+        """Values of a block of rows, (rows, times), in the scratch or in new memory."""
+        shape = survival.shape[0], self.size
+        out: Floats = np.empty(shape) if scratch is None else scratch("columns", shape)
+        part, left = out[:, : self._within], survival[:, self._left]
+        if self._before.size:
+            left[:, self._before] = self._origin
+        if self._share is None:
+            part[...] = left
+        else:
+            np.subtract(survival[:, self._right], left, out=part, dtype=np.float64)
+            part *= self._share
+            part += left
+        if self._past.size:
+            self._extend(out, survival[:, -1:].astype(np.float64))
+        return out
+
+    def _extend(self, out: Floats, ends: Floats) -> None:
+        """Fill in the times past the grid."""
+        if self._lines:
+            # The short form of `tail_survival`, which also holds where a curve ends at 0 or 1.
+            value = (1.0 - ends) * -(self._late / self._last)
+            value += 1.0
+            out[:, self._past] = np.maximum(value, 0.0, out=value)
+        else:
+            out[:, self._past] = tail_survival(self._late[None], self._last, ends, self._tail)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from .._tools.arrays import LARGEST, Bools, Floats, frozen, read_only, vector
 from ..errors import InputError, numbered
-from .entry import refuse_entry, some_entry
+from .outcome_parts import Weighted, read_weight, refuse_entry, some_entry
 from .outcomes import Outcomes
-from .weighted import Weighted, read_weight, some_rows
 
 #: Columns of interval-censored outcomes in frames and files.
 BOUNDS = ("lower", "upper")
@@ -30,7 +29,7 @@ class IntervalOutcomes(Weighted):
         First time at which the event was known to have happened; infinite: never seen
         (right-censored at `lower`); equal to `lower`: the event was seen at that very time.
     weight : array-like of shape (n,), optional
-        Frequencies: a weight of 2 equals two identical rows; zero means absent.
+        Frequencies: a weight of 2 equals two identical rows; with zero it is left out.
     copy : bool
         False looks at the arrays where they are; they must not change then.
 
@@ -54,6 +53,7 @@ class IntervalOutcomes(Weighted):
     """
 
     __slots__ = ("lower", "upper")
+    _fields = ("lower", "upper", "time", "event", "_weight")
 
     #: There is one kind of event; `Outcomes` may have several.
     cause: ClassVar[None] = None
@@ -138,25 +138,6 @@ class IntervalOutcomes(Weighted):
         """Where the event time itself is known."""
         return self.lower == self.upper
 
-    def _selected(self, index: Any, copy: bool) -> IntervalOutcomes:
-        arrays = self.lower, self.upper, self._weight
-        return IntervalOutcomes._trusted(*(some_rows(array, index, copy) for array in arrays))
-
-    def own(self) -> IntervalOutcomes:
-        """Return the same with arrays that nobody else can change."""
-        arrays = self.lower, self.upper, self._weight
-        if all(array is None or array.base is None for array in arrays):
-            return self
-        return IntervalOutcomes(*arrays)
-
-    def reweighted(self, weight: Floats) -> IntervalOutcomes:
-        """Return the same subjects with other weights.
-
-        >>> IntervalOutcomes([0, 2], [2, 5]).reweighted(np.array([1.0, 3.0])).weight
-        array([1., 3.])
-        """
-        return self._trusted(self.lower, self.upper, np.array(weight, dtype=np.float64))
-
     def __repr__(self) -> str:
         seen, exact = int(self.event.sum()), int(self.exact.sum())
         return (
@@ -206,3 +187,38 @@ def _columns(obj: Any, argument: str) -> tuple[Any, Any]:
     if "entry" in names:
         refuse_entry(some_entry(vector(obj["entry"], "entry")), argument, intervals=True)
     return obj["lower"], obj["upper"]
+
+
+Observed = TypeVar("Observed", Outcomes, IntervalOutcomes)
+
+
+def sampled(
+    y: Observed, sample_weight: Any, like: str = "y_true"
+) -> tuple[Observed, Floats | None]:
+    """Outcomes without those of sampling weight 0, and what everybody counts in averages and in G.
+
+    Who has a sampling weight of 0 gets a frequency of 0, by which subjects are left out everywhere.
+    The second is frequency times `sample_weight`, (n,); None without sampling weights.
+
+    `like` is the name of the argument that `y` came from, for messages.
+
+    Examples
+    --------
+    >>> y, subject_weight = sampled(Outcomes([1, 2, 3], [1, 1, 0]), [0.5, 0, 2])
+    >>> y.weight, subject_weight
+    (array([1., 0., 1.]), array([0.5, 0. , 2. ]))
+    """
+    if sample_weight is None:
+        return y, None
+    weight = vector(sample_weight, "sample_weight", length=len(y), like=like, minimum=0.0,
+                    largest=LARGEST)  # fmt: skip
+    subject_weight = weight * y.weight
+    present = subject_weight > 0
+    if not present.any():
+        raise InputError(
+            "sample_weight must have a positive sum over the subjects that are present; got all "
+            "zeros"
+        )
+    if not present.all() and (y.weight[~present] > 0).any():
+        y = y.reweighted(np.where(present, y.weight, 0.0))
+    return y, subject_weight

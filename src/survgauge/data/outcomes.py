@@ -10,10 +10,15 @@ import numpy as np
 from .._tools.arrays import LARGEST, Bools, Floats, frozen, read_only, vector
 from ..errors import InputError
 from .causes import Codes, cause_code, read_events, several_causes
-from .entry import joined_entry, read_entry, refuse_entry, some_entry
-from .outcome_columns import outcome_columns
-from .since import since
-from .weighted import Weighted, read_weight, some_rows
+from .outcome_parts import (
+    Weighted,
+    joined_entry,
+    outcome_columns,
+    read_entry,
+    read_weight,
+    refuse_entry,
+    since,
+)
 
 
 class Outcomes(Weighted):
@@ -28,7 +33,7 @@ class Outcomes(Weighted):
         censored there. A subject censored at t is still at risk at t. With competing risks 0 is
         censored and 1, 2, ... are the causes; or the names in `causes` and "censored".
     weight : array-like of shape (n,), optional
-        Frequencies: a weight of 2 equals two identical rows; zero means absent.
+        Frequencies: a weight of 2 equals two identical rows; with zero it is left out.
     causes : sequence of str, optional
         Names of the causes in the order of their codes. Needed where `event` has names, or where
         a code does not occur in it.
@@ -73,6 +78,7 @@ class Outcomes(Weighted):
     """
 
     __slots__ = ("cause", "causes", "entry")
+    _fields = ("time", "event", "_weight", "cause", "causes", "entry")
 
     cause: Codes | None
     causes: tuple[str, ...] | None
@@ -165,9 +171,9 @@ class Outcomes(Weighted):
         ``event``, and ``entry`` where there is delayed entry.
 
         Several causes are refused unless `causes` asks for them: the names, or True for codes
-        without names. Every function that knows one kind of event reads its outcomes here, so none
-        takes a competing event for the event, or for censoring. Delayed entry likewise is refused
-        unless `entry` says that the caller knows of it.
+        without names. Every function that supports one kind of event reads its outcomes here, so
+        none takes a competing event for the event, or for censoring. Delayed entry is refused, too,
+        unless `entry` says that the caller supports it.
 
         >>> Outcomes.of({"time": [2.0, 3.0], "event": [True, False]})
         Outcomes(n=2, events=1, last time=3)
@@ -188,7 +194,7 @@ class Outcomes(Weighted):
         return found if causes else found.of_one_cause(argument)
 
     def of_one_cause(self, argument: str = "y") -> Outcomes:
-        """Refuse several causes: the one door of everything that knows one kind of event."""
+        """Refuse several causes: the one door of everything that supports one kind of event."""
         if self.causes is None:
             return self
         raise several_causes(self.causes, argument)
@@ -206,9 +212,10 @@ class Outcomes(Weighted):
 
         This is mostly wrong. Who died of something else can never have the event, while a censored
         subject still can: Kaplan-Meier of these outcomes, and every metric that weights by the
-        probability of censoring, describe a world in which the other causes do not exist, and 1 -
-        survival lies above the share that ever has the event (`AalenJohansen` estimates that one).
-        It is right for hazards of one cause, such as a Cox model of the cause-specific hazard.
+        probability of censoring, describe a scenario in which the other causes do not exist, and 1
+        - survival lies above the share that ever has the event (`AalenJohansen` estimates that
+        one). It is right for hazards of one cause, such as a Cox model of the cause-specific
+        hazard.
 
         >>> y = Outcomes([5, 8, 3], [1, 0, 2], causes=["relapse", "death"])
         >>> y.only("relapse").event
@@ -219,9 +226,7 @@ class Outcomes(Weighted):
         return self._with_event(self.cause == cause_code(cause, self.causes))
 
     def _with_event(self, event: Bools) -> Outcomes:
-        found = Outcomes._trusted(self.time, event, self._weight, entry=self.entry)
-        object.__setattr__(found, "_order", self._order)
-        return found
+        return self._changed(event=event, cause=None, causes=None, _order=self._order)
 
     def to_structured(self) -> np.ndarray[Any, Any]:
         """Structured array with fields ``event`` and ``time``, as scikit-survival takes it.
@@ -239,13 +244,6 @@ class Outcomes(Weighted):
             array[name] = known
         return array
 
-    def _selected(self, index: Any, copy: bool) -> Outcomes:
-        arrays = self.time, self.event, self._weight, self.cause, self.entry
-        time, event, weight, cause, entry = (some_rows(known, index, copy) for known in arrays)
-        # A view is a chunk of subjects who are scored as all of them are.
-        entry = some_entry(entry) if copy else entry
-        return Outcomes._trusted(time, event, weight, cause, self.causes, entry)
-
     def __repr__(self) -> str:
         if self.cause is None or self.causes is None:
             events = f"events={int(self.event.sum())}"
@@ -260,15 +258,14 @@ class Outcomes(Weighted):
     def since_entry(self) -> Outcomes:
         """Return the same with the time of each subject counted from its entry.
 
-        How long subjects were watched. Risk sets of the event need the other clock.
+        How long subjects were watched. Risk sets of the event need the time since the beginning.
 
         >>> Outcomes([70, 64], [1, 0], entry=[60, 0]).since_entry().time
         array([10., 64.])
         """
         if self.entry is None:
             return self
-        time = self.time - self.entry
-        return Outcomes._trusted(time, self.event, self._weight, self.cause, self.causes)
+        return self._changed(time=self.time - self.entry, entry=None)
 
     def entering(self) -> Outcomes:
         """Return the same with an entry for everybody, 0 where nobody enters late.
@@ -277,35 +274,13 @@ class Outcomes(Weighted):
         """
         if self.entry is not None:
             return self
-        known = self.time, self.event, self._weight, self.cause, self.causes
-        found = Outcomes._trusted(*known, np.zeros(len(self)))
-        object.__setattr__(found, "_order", self._order)
-        return found
-
-    def own(self) -> Outcomes:
-        """Return the same with arrays that nobody else can change."""
-        arrays = self.time, self.event, self._weight, self.cause, self.entry
-        if all(array is None or array.base is None for array in arrays):
-            return self
-        return Outcomes(self.time, self._codes, self._weight, self.causes, self.entry)
-
-    def reweighted(self, weight: Floats) -> Outcomes:
-        """Return the same subjects with other weights, and their order where it is known.
-
-        >>> Outcomes([5, 8, 3], [1, 0, 1]).reweighted(np.array([1.0, 0.0, 2.0])).weight
-        array([1., 0., 2.])
-        """
-        weights = np.array(weight, dtype=np.float64)
-        known = self.cause, self.causes, self.entry
-        found = Outcomes._trusted(self.time, self.event, weights, *known)
-        object.__setattr__(found, "_order", self._order)
-        return found
+        return self._changed(entry=np.zeros(len(self)), _order=self._order)
 
     def restricted(self, tau: float | None) -> Outcomes:
-        """Stop the clock at `tau`: everybody who gets there has a known time, `tau`.
+        """Stop at `tau`: everybody who gets there has a known time, `tau`.
 
-        Replaces (time, event) by (min(time, tau), event or time >= tau). Whoever enters at `tau` or
-        later is absent.
+        Replaces (time, event) by (min(time, tau), event or time >= tau). A subject who enters at
+        `tau` or later is left out.
 
         >>> Outcomes([1, 5, 9], [0, 0, 1]).restricted(5).event
         array([False,  True,  True])
@@ -313,11 +288,11 @@ class Outcomes(Weighted):
         if tau is None:
             return self
         self.of_one_cause()  # getting to tau is an event of no cause
-        stopped = np.minimum(self.time, tau), self.event | (self.time >= tau)
+        stopped = {"time": np.minimum(self.time, tau), "event": self.event | (self.time >= tau)}
         if self.entry is None:
-            return Outcomes._trusted(*stopped, self._weight)
+            return self._changed(**stopped)
         weight = np.where(self.entry < tau, self.weight, 0.0)
-        return Outcomes._trusted(*stopped, weight, entry=np.minimum(self.entry, tau))
+        return self._changed(**stopped, _weight=weight, entry=np.minimum(self.entry, tau))
 
     def observed_at(self, s: float) -> Bools:
         """Who is under observation just after `s`: entered by then, and followed for longer."""
@@ -333,5 +308,4 @@ class Outcomes(Weighted):
         array([1., 4.])
         """
         found = self[self.observed_at(s)]
-        rest = found.event, found._weight, found.cause, found.causes
-        return Outcomes._trusted(since(found.time, s, asked), *rest)
+        return found._changed(time=since(found.time, s, asked), entry=None)

@@ -129,7 +129,7 @@ class Prediction:
 
     def ranked_by(self, time: float) -> Prediction:
         """Return the same, whose risk is the predicted incidence of the cause by a time."""
-        by = max(time, 0.0)  # nobody is followed up: the horizon lies just below 0
+        by = max(time, 0.0)  # no subject is followed up: the horizon lies just below 0
         return Prediction(self.curves, self._times, self._risk, self.incidence, by)
 
     def __len__(self) -> int:

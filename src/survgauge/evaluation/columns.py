@@ -1,9 +1,7 @@
-"""What needs all subjects at once, but only a number or two of each: kept as columns.
+"""Columns: numbers of all subjects, joined from chunks, on which metrics are computed in the end.
 
-C-indices need (time, event, risk), AUC and ICI the probability at one time, and 1-calibration those
-at a few times before it. Where subjects enter late, everybody's probabilities at its own entry and
-at its own time are kept too, as these are what curves are conditioned on and read at. At the end
-the metrics' own functions are called on these columns, as `evaluate` would call them.
+In memory or, where they are many, on disk. A mean reads its terms, and metrics that need all
+subjects at once read what was kept of the predictions as if these were whole.
 """
 
 from __future__ import annotations
@@ -12,15 +10,174 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
+from .._tools.arrays import Floats, repeated
+from .._tools.long_column import Folder, LongColumn
 from ..data.curves import SurvivalCurves
-from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import UndefinedMetricError
-from ..metrics.calibration.groups import curve_nodes
-from ..metrics.problem import Problem
-from ..metrics.registry import Metric
-from .chunk import Chunk, joined
+from ..estimators.distribution_derivative import DistributionDerivative
+from ..estimators.estimated_g import Derivative
+from ..metrics.past_curve import PastReads
+from ..metrics.record import Key, Metric
+from ..metrics.score import Score
+from ..metrics.support import Support
+from ..metrics.task import Task
+from ..metrics.terms import Terms
+from .scoring import ChunkPlan, ModelName, Part
+from .tails import ASSUMPTIONS
+
+
+class TermColumns:
+    """Terms of one model under one metric."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._a, self._s, self._event, self._own = (LongColumn(folder) for _ in range(4))
+        #: What moves with the weights of those event-free past some times, or with a distribution.
+        self._survivors: tuple[Floats, Floats] | None = None
+        self._by_weight: Floats | None = None
+        self._convention: dict[str, Any] = {}
+        self._support = Support()
+        self._s_moves = False
+        self._error: UndefinedMetricError | None = None
+
+    def add(self, found: Terms | UndefinedMetricError) -> None:
+        """Add the terms of further subjects."""
+        if self._error is None:
+            self._error = found if isinstance(found, UndefinedMetricError) else self._ends(found)
+        if self._error is not None or isinstance(found, UndefinedMetricError):
+            return
+        self._convention = self._convention or found.convention
+        self._support.merge(found.support)
+        self._s_moves |= found.s_moves
+        event = own = repeated(0.0, found.a.size)
+        if isinstance(found.derivative, Derivative):
+            event, own = (
+                found.derivative.event,
+                own if found.derivative.own is None else found.derivative.own,
+            )
+            known = 0.0 if self._survivors is None else self._survivors[0]
+            self._survivors = known + found.derivative.survivors, found.derivative.times
+        elif isinstance(found.derivative, DistributionDerivative):
+            self._by_weight = found.derivative.by_weight + (
+                0.0 if self._by_weight is None else self._by_weight
+            )
+        columns = self._a, self._s, self._event, self._own
+        for column, part in zip(columns, (found.a, found.s, event, own), strict=True):
+            column.add(part)
+
+    def _ends(self, found: Terms) -> UndefinedMetricError | None:
+        """Refuse a score that ends at another time than that of earlier chunks.
+
+        Curves that refuse to go on past their grid cut the score off where the first of them ends.
+        """
+        ends: list[Any] = [known.get("horizon") for known in (self._convention, found.convention)]
+        if None in ends or ends[0] == ends[1]:
+            return None
+        return UndefinedMetricError(
+            f"curves: tail='nan' ends the score at {min(ends):g} for some subjects and at "
+            f"{max(ends):g} for others, which chunks cannot add up; choose another tail for the "
+            "curves, or predict until they reach zero"
+        )
+
+    def whole(self) -> Terms:
+        """Return the terms of all subjects; raise where they are undefined."""
+        if self._error is not None:
+            raise self._error
+        derivative: Derivative | DistributionDerivative | None = None
+        if self._by_weight is not None:
+            derivative = DistributionDerivative(self._by_weight)
+        elif self._survivors is not None:
+            own = self._own.whole()
+            derivative = Derivative(
+                self._event.whole(), *self._survivors, own if own.any() else None
+            )
+        about = self._convention, self._support.copy()
+        return Terms(self._a.whole(), self._s.whole(), *about, derivative, self._s_moves)
+
+
+class Columns:
+    """Numbers of all subjects under every metric; chunks come in the order of their rows."""
+
+    def __init__(self, plan: ChunkPlan, folder: Folder | None = None) -> None:
+        self.plan = plan
+        self._folder = folder or Folder()
+        self._terms: dict[tuple[Key, ModelName], TermColumns] = {}
+        self._tails: dict[tuple[Key, ModelName, str], Floats] = {}
+        #: By model and what it is, as `scoring` names it: a column, or what all subjects share.
+        self._kept: dict[str, dict[Any, Any]] = {}
+        self._undefined: dict[str, str] = {}
+        self.tables: dict[str, Any] = {}
+        self.reads: dict[ModelName, PastReads] = {}
+        self.kinds: dict[str, str] = {}
+        self.last_time = 0.0
+
+    def add(self, part: Part) -> None:
+        """Add a chunk of subjects."""
+        self.kinds |= part.kinds
+        self.last_time = max(self.last_time, part.last_time)
+        for key, found in part.terms.items():
+            for model, terms in found.items():
+                known = self._terms.setdefault((key, model), TermColumns(self._folder))
+                known.add(terms)
+        for place, sums in part.tails.items():
+            self._tails[place] = self._tails.get(place, 0.0) + sums
+        for model, reads in part.reads.items():
+            self.reads.setdefault(model, PastReads()).merge(reads)
+        for name, table in part.tables.items():
+            if name in self.tables:
+                self.tables[name].merge(table)
+            else:
+                self.tables[name] = table
+        self._undefined = part.undefined | self._undefined
+        for model, numbers in part.kept.items():
+            kept = self._kept.setdefault(model, {})
+            for name, values in numbers.items():
+                if name == "like" or name[0] == "grid":
+                    kept[name] = values
+                else:
+                    kept.setdefault(name, LongColumn(self._folder)).add(values)
+
+    def has(self, key: Key, model: ModelName) -> bool:
+        """Whether a model was scored by a mean."""
+        return (key, model) in self._terms
+
+    def measured(self, metric: Metric, model: ModelName, task: Task) -> Score:
+        """Return a mean of one model over all subjects; raise where it is undefined."""
+        terms = self._terms[metric.key(task), model].whole()
+        if self.plan.spread:
+            return metric.mean_of(terms, task)
+        found = metric.mean_of(terms, task)
+        return Score(found.value, found.convention, found.support)
+
+    def tails(self, key: Key, model: ModelName, root: bool) -> tuple[float, ...]:
+        """Return a mean under each assumed tail; nothing where the tail plays no part."""
+        places = [(key, model, tail) for tail in ASSUMPTIONS]
+        sums = [self._tails[place] for place in places if place in self._tails]
+        found = np.array([a / s if s > 0 else np.nan for a, s in sums])
+        if root:
+            found = np.sqrt(np.where(found >= 0, found, np.nan))
+        return tuple(found.tolist())
+
+    def predictions(self, rows: int) -> dict[str, Prediction]:
+        """Return what was kept of so many subjects as predictions that the metrics can read."""
+        return {model: self._prediction(model, rows) for model in self._kept}
+
+    def _prediction(self, model: str, rows: int) -> Prediction:
+        kept = self._kept[model]
+        by_time: dict[float, SurvivalCurves] = {}
+        if "like" in kept:
+            kind, *rules = kept["like"]
+            for time in [name[1] for name in kept if name[0] == "grid"]:
+                grid, values = kept["grid", time], kept["survival", time].whole()
+                if ("own", time) in kept:
+                    own = kept["own", time].whole(), kept["own survival", time].whole()
+                    grid, values = _with_own(grid, values, *own)
+                by_time[time] = kind._trusted(grid, values, *rules)
+            if not by_time:  # it has curves, which nobody reads
+                values = np.broadcast_to(np.ones(1), (rows, 1))
+                by_time[0.0] = kind._trusted(np.ones(1), values, *rules)
+        risk = kept["risk"].whole() if "risk" in kept else None
+        return KeptPrediction(by_time, risk, self._undefined.get(model))
 
 
 class KeptPrediction(Prediction):
@@ -57,125 +214,12 @@ class KeptPrediction(Prediction):
         )
 
 
-class Columns:
-    """Numbers of each subject that some metrics need in the end.
-
-    Some metrics need risks, some probabilities at the times of interest; without metrics only the
-    outcomes are kept. With `by_entry` some of the subjects enter late, perhaps not in every chunk.
-    """
-
-    def __init__(self, metrics: list[Metric], by_entry: bool = False) -> None:
-        self._by_entry = by_entry
-        keeps = {kept for metric in metrics for kept in metric.keeps}
-        self.models: tuple[str, ...] = ()
-        self._nothing = not keeps
-        self.ranks, self.paths = "risk" in keeps, "path" in keeps
-        self.at_time = self.paths or "at_time" in keeps
-        self._kept: list[tuple[int, Outcomes, dict[str, dict[str, Any]]]] = []
-        self.undefined: dict[str, str] = {}
-        self.rows = 0
-
-    def update(self, chunk: Chunk) -> None:
-        """Keep the numbers of a chunk."""
-        times = _times_of_interest(chunk.problem) if self.at_time else ()
-        self.models = () if self._nothing else tuple(chunk.predictions)
-        y = chunk.y
-        kept = {m: self._numbers(m, chunk.predictions[m], times, y) for m in self.models}
-        # A copy: a view would keep all that was read with it in memory.
-        self._kept.append((chunk.problem.start, y[:], kept))
-        self.rows += len(y)
-
-    def _numbers(
-        self, model: str, prediction: Prediction, times: tuple[float, ...], y: Outcomes
-    ) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        curves = prediction.curves
-        if self.ranks or curves is None:
-            try:
-                found["risk"] = np.array(prediction.risk)
-            except UndefinedMetricError as error:
-                self.undefined.setdefault(model, str(error))
-                found["risk"] = np.full(len(prediction), np.nan)
-        if curves is not None:
-            found["like"] = type(curves), curves.interpolation, curves.tail
-            grids = {time: self._times(curves, time) for time in times}
-            found["survival"] = {time: (grid, curves.at(grid)) for time, grid in grids.items()}
-            if self._by_entry:
-                found["own"] = {time: _at_own_times(curves, y, time) for time in times}
-        return found
-
-    def _times(self, curves: SurvivalCurves, time: float) -> Floats:
-        """Where curves are read: at one time, and for 1-calibration on the way there."""
-        last = float(curves.times[-1])
-        times = curve_nodes(curves, time) if self.paths else np.array([time])
-        # Where curves end matters: past it their tail is read, as from the whole curve. If that is
-        # unknown it matters to AUC also if it lies later.
-        ends = [last] if time > last or curves.tail == "nan" else []
-        return np.union1d(times[times <= last], ends)
-
-    def merge(self, other: Columns) -> None:
-        """Add the subjects of another part."""
-        self.models = self.models or other.models
-        self._kept = self._kept + other._kept
-        self.rows += other.rows
-        for model, why in other.undefined.items():
-            self.undefined.setdefault(model, why)
-
-    def outcomes(self) -> Outcomes:
-        """Return all outcomes, in order of their rows."""
-        return joined(y for _, y, _ in self._ordered())
-
-    def _ordered(self) -> list[tuple[int, Outcomes, dict[str, dict[str, Any]]]]:
-        return sorted(self._kept, key=lambda part: part[0])
-
-    def predictions(self) -> dict[str, Prediction]:
-        """Return all models' numbers as predictions that the metrics can read."""
-        ordered = self._ordered()
-        return {model: self._prediction(model, ordered) for model in self.models}
-
-    def _prediction(self, model: str, ordered: list[Any]) -> Prediction:
-        parts = [kept[model] for _, _, kept in ordered]
-        risk = np.concatenate([p["risk"] for p in parts]) if "risk" in parts[0] else None
-        by_time: dict[float, SurvivalCurves] = {}
-        if "like" in parts[0]:
-            values = {
-                time: (times, np.concatenate([p["survival"][time][1] for p in parts]))
-                for time, (times, _) in parts[0]["survival"].items()
-            }
-            if any(y.entry is not None for _, y, _ in ordered):
-                own = {time: [p["own"][time] for p in parts] for time in values}
-                values = {time: _with_own(*values[time], own[time]) for time in values}
-            if not values:  # it has curves, which nobody reads
-                rows = sum(len(y) for _, y, _ in ordered)
-                values[0.0] = np.ones(1), np.broadcast_to(np.ones(1), (rows, 1))
-            kind, *rules = parts[0]["like"]
-            by_time = {time: kind._trusted(*kept, *rules) for time, kept in values.items()}
-        return KeptPrediction(by_time, risk, self.undefined.get(model))
-
-
-def _at_own_times(curves: SurvivalCurves, y: Outcomes, time: float) -> tuple[Floats, Floats]:
-    """Read curves at each subject's entry, and at its own time or `time` before it: (n, 2) each."""
-    entry = np.zeros(len(y)) if y.entry is None else y.entry
-    # Past the end of a curve its tail is read, as from the whole curve.
-    own = np.minimum(np.stack((entry, y.time), axis=1), np.minimum(curves.last_time, time)[:, None])
-    return own, np.stack([curves.at_own(t) for t in own.T], axis=1)
-
-
-def _with_own(
-    grid: Floats, survival: Floats, own: list[tuple[Floats, Floats]]
-) -> tuple[Floats, Floats]:
+def _with_own(grid: Floats, survival: Floats, own: Floats, values: Floats) -> tuple[Floats, Floats]:
     """Return a grid for each subject: the one that all share and times of its own, in order."""
-    times = np.concatenate([t for t, _ in own])
-    times = np.concatenate((np.broadcast_to(grid, survival.shape), times), axis=1)
-    values = np.concatenate((survival, np.concatenate([s for _, s in own])), axis=1)
+    times = np.concatenate((np.broadcast_to(grid, survival.shape), own), axis=1)
+    values = np.concatenate((survival, values), axis=1)
     order = times.argsort(axis=1, kind="stable")
     times, values = (np.take_along_axis(array, order, 1) for array in (times, values))
     for k in range(1, times.shape[1]):  # where two are the same, the next number stands for one
         np.maximum(times[:, k], np.nextafter(times[:, k - 1], np.inf), out=times[:, k])
     return times, values
-
-
-def _times_of_interest(problem: Problem) -> tuple[float, ...]:
-    """Times at which AUC, 1-calibration and ICI read the curves."""
-    used = (at.time_used for at in problem.at_times)
-    return tuple(time for time in used if np.isfinite(time) and time > 0)

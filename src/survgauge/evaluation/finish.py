@@ -1,8 +1,9 @@
-"""From states to scores: every metric of every model, with its interval and its baseline."""
+"""From columns to scores: every metric of every model, with its interval and its baseline."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -10,221 +11,246 @@ import numpy as np
 from .._tools.arrays import Floats
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
-from ..inference import Comparison, Interval, bootstrap_counts, compare_pair
-from ..metrics.details import Clusters
+from ..estimators.reference import Reference
 from ..metrics.past_curve import ends_of
-from ..metrics.problem import Problem
 from ..metrics.record import Measured, Metric
-from ..reference.reference import Reference
-from .condensed import CONTRIBUTIONS_LIMIT, condensed
-from .fold import Fold
-from .intervals import few_replicates, interval_of, told
-from .means import BASELINE, ModelName, SummedMeans
-from .score import NAN, Score, difference_error
-from .warnings import EvaluationWarning, check_measured, undefined
-
-
-@dataclass(frozen=True)
-class Asked:
-    """How intervals come about."""
-
-    #: Level of the intervals; None for none.
-    confidence: float | None
-    #: Bootstrap, where a metric has no analytic standard error.
-    seed: int = 0
-    n_boot: int = 100
-    #: Whether the reference set is drawn anew with the test set.
-    redrawn: bool = False
-
-
-Cells = dict[str, Measured | None]
+from ..metrics.task import Task
+from .cell_checks import check_measured, undefined
+from .cells import NAN, TableCell, difference_error, interval_of, told
+from .columns import Columns
+from .inference import (
+    FEWEST_REPLICATES,
+    Comparison,
+    bootstrap_counts,
+    bootstrap_stderr,
+    compare_pair,
+)
+from .scoring import BASELINE, ModelName
+from .warnings import EvaluationWarning, warned
 
 
 class Group:
     """All scores of a group of subjects, or of everybody.
 
-    `fold` has the states of the metrics over all chunks; `problem` and `predictions` are about all
-    subjects, or about those whose columns were kept. `name` is None for everybody.
+    `columns` have their numbers; `task` and `predictions` are about the same subjects, of whose
+    predictions perhaps only some numbers were kept. `confidence` is the level of the intervals
+    (None for none), and `seed` that of the bootstrap; `name` is None for everybody.
     """
 
     def __init__(
         self,
-        fold: Fold,
-        problem: Problem,
+        columns: Columns,
+        task: Task,
         predictions: dict[str, Prediction],
-        asked: Asked,
+        confidence: float | None,
+        seed: int,
         name: Any = None,
     ) -> None:
-        self.fold, self.asked, self.name = fold, asked, name
-        self._given = problem, predictions
-        self._ends = ends_of(problem, fold.last_time)
-        self._remarks: list[EvaluationWarning] = []
+        self.columns, self.confidence, self.seed, self.name = columns, confidence, seed, name
+        self._given = task, predictions
+        self._ends = ends_of(task, columns.last_time)
+        self._warnings: list[EvaluationWarning] = []
+        #: Whether any standard error comes from resampling.
+        self._drew = False
         self._look_anew("")
 
     def _look_anew(self, family: str) -> None:
         """Begin a family of metrics: what its metrics look up together ends with it."""
-        problem, predictions = self._given
-        rows = slice(0, len(problem.y))
-        self._family, self.problem = family, problem.subset(rows)
-        together = [m for m in self.fold.plan.metrics if m.family == family and m.terms is None]
+        task, predictions = self._given
+        rows = slice(0, len(task.y))
+        self._family, self.task = family, task.subset(rows)
+        together = [m for m in self.columns.plan.metrics if m.family == family and m.terms is None]
         if len(together) > 1:
-            self.problem.y.order(keep=True)  # one sort serves all that rank subjects by time
+            self.task.y.order(keep=True)  # one sort serves all that rank subjects by time
         self.predictions = {name: p[rows] for name, p in predictions.items()}
 
-    def scores(self) -> tuple[list[Score], list[EvaluationWarning]]:
-        """Return the scores by model and metric, and remarks in the same order."""
-        listed: list[Score] = []
-        for metric in self.fold.plan.metrics:  # only one metric's contributions are held at a time
+    def scores(self) -> tuple[list[TableCell], list[EvaluationWarning]]:
+        """Return the scores by model and metric, and warnings in the same order."""
+        listed: list[TableCell] = []
+        for metric in self.columns.plan.metrics:  # contributions of one at a time
             if metric.family != self._family:
                 self._look_anew(metric.family)
-            for at in metric.at_times(self.problem):
-                self.problem = at
+            for at in metric.at_times(self.task):
+                self.task = at
                 listed += self._scores_of(metric)
-        models = list(self.fold.kinds)
+        models = list(self.columns.kinds)
         listed.sort(key=lambda score: models.index(score.model))
-        remarks = sorted(self._remarks, key=lambda w: models.index(str(w.model)))
-        if any(score.replicates is not None for score in listed):
-            remarks += few_replicates(self.asked.n_boot)
-        return listed, [replace(remark, group=self.name) for remark in remarks]
+        found = sorted(self._warnings, key=lambda w: models.index(str(w.model)))
+        draws = self.task.convention.n_boot
+        if self._drew and draws < FEWEST_REPLICATES:
+            found.append(warned("few-replicates", draws=draws, least=FEWEST_REPLICATES))
+        return listed, [replace(warning, group=self.name) for warning in found]
 
-    def _scores_of(self, metric: Metric) -> list[Score]:
-        confidence, clusters = self.asked.confidence, self.problem.clusters
-        cells: Cells = {
+    def _scores_of(self, metric: Metric) -> list[TableCell]:
+        confidence, clusters = self.confidence, self.task.clusters
+        cells = {
             model: self._measured(metric, model)
-            for model, kind in self.fold.kinds.items()
+            for model, kind in self.columns.kinds.items()
             if Prediction.offers(kind, metric.needs)
         }
-        until = self._ends.get(metric.stops)
-        replicates = self._replicates(metric, cells)
-        base = self._baseline(metric)
-        against = {model: self._against(cell, base) for model, cell in cells.items()}
-        if len(self.problem.y) > CONTRIBUTIONS_LIMIT:
-            cells = condensed(cells, clusters)
-        value, open_base = _value(base), self._tails(metric, BASELINE)
+        replicates, base = self._replicates(metric, cells), self._baseline(metric)
+        self._drew |= bool(replicates)
+        errors: dict[str, dict[str, float]] = {model: {} for model in cells}
+        for a, b in permutations(cells, 2) if confidence is not None else ():
+            errors[a][b] = self._error(cells[a], cells[b], replicates.get(a), replicates.get(b))
+        shared: dict[str, Any] = {
+            "baseline": NAN if base is None else float(base.value),
+            "freedom": float("inf") if clusters is None else clusters.freedom,
+            "time": metric.time_of(self.task),
+            "until": self._ends.get(metric.stops),
+            "baseline_tails": self._tails(metric, BASELINE),
+        }
         scores = []
-        for model, cell in cells.items():
-            drawn, beside = replicates.get(model), against[model]
-            given = model, metric, self.name, cell, drawn, value, beside, confidence, clusters
-            score, remarks = told(_score(*given, metric.time_of(self.problem), until))
-            score = replace(score, tails=self._tails(metric, model), baseline_tails=open_base)
-            scores.append(score)
-            self._remark(remarks, metric)
+        for model, measured in cells.items():
+            cell = TableCell(model, metric, self.name, errors=errors[model], **shared)
+            cell = replace(cell, tails=self._tails(metric, model))
+            if measured is not None:
+                cell = self._filled(cell, measured, base, replicates.get(model))
+            cell, found = told(cell)
+            scores.append(cell)
+            self._warn(found, metric)
         return scores
 
+    def _filled(
+        self, cell: TableCell, measured: Measured, base: Measured | None, drawn: Floats | None
+    ) -> TableCell:
+        """Return a cell with its value and its interval, whatever its standard error comes from."""
+        confidence, clusters, metric = self.confidence, self.task.clusters, cell.metric
+        until = cell.until
+        if until is not None:  # curves that end without a tail end the score there
+            until = measured.convention.get("horizon", until)
+        cell = replace(
+            cell,
+            value=float(measured.value),
+            convention=measured.convention,
+            support=measured.support,
+            until=until,
+        )
+        if confidence is None:
+            return cell
+        against = None if base is None else self._against(measured, base, confidence)
+        cell = replace(cell, against_baseline=against)
+        if metric.inference == "test":
+            return cell
+        found = interval_of(metric, measured, drawn, confidence, clusters)
+        return replace(
+            cell, stderr=found.stderr, low=found.low, high=found.high, interval=found.scale
+        )
+
+    def _error(
+        self, a: Measured | None, b: Measured | None, drawn: Floats | None, other: Floats | None
+    ) -> float:
+        """Return the standard error of the difference between two models."""
+        if a is None or b is None:
+            return NAN
+        if drawn is not None and other is not None:
+            with np.errstate(invalid="ignore"):  # two infinite ones do not differ by a number
+                return bootstrap_stderr(drawn - other)
+        return difference_error(a, b, self.task.clusters)
+
     def _measured(self, metric: Metric, model: str) -> Measured | None:
-        """Return one cell; an undefined metric becomes NaN and a remark."""
+        """Return one cell; an undefined metric becomes NaN and a warning."""
         try:
-            if self.problem.sample_weight is not None and not metric.takes_sample_weight:
+            if self.task.sample_weight is not None and "weights" not in metric.supports:
                 raise UndefinedMetricError(
                     "takes no sampling weights (sample_weight), so it has no value here; leave it "
                     "out of `metrics`, or evaluate it without them"
                 )
-            past = self._past(self.fold, metric, model)
-            measured = self._compute(metric, model)
+            past = self._past(metric, model)
+            table = self.columns.tables.get(metric.name)
+            measured: Measured
+            if metric.adds_up == "mean":
+                measured = self.columns.measured(metric, model, self.task)
+            elif table is not None:
+                measured = table.measured(model, self.task)
+            else:
+                measured = metric.measure(self.task, self._prediction(metric, model))
         except UndefinedMetricError as error:
-            self._remark([undefined(error, model, metric.name)], metric)
+            self._warn([undefined(error, model, metric.name)], metric)
             return None
-        self._remark(check_measured(metric, measured, model, self.problem.clusters), metric)
-        reads = self.fold.reads.get(model)
+        self._warn(check_measured(metric, measured, model, self.task.clusters), metric)
+        reads = self.columns.reads.get(model)
         if reads is not None and metric.reads:
-            measured.support["past_curve"] = reads.share(metric.reading(self.problem))
+            measured.support["past_curve"] = reads.share(metric.reading(self.task))
         if past is not None and not np.isnan(measured.value):
             share = measured.support["past_curve"]
-            found = EvaluationWarning("past-curve", past, model, metric.name, affected=share)
-            self._remark([found], metric)
+            found = warned("past-curve", model, metric.name, affected=share, why=past)
+            self._warn([found], metric)
         return measured
 
-    def _remark(self, found: list[EvaluationWarning], metric: Metric) -> None:
-        time = metric.time_of(self.problem)
-        self._remarks += [replace(warning, time=time) for warning in found]
+    def _warn(self, found: list[EvaluationWarning], metric: Metric) -> None:
+        time = metric.time_of(self.task)
+        self._warnings += [replace(warning, time=time) for warning in found]
 
-    def _past(self, fold: Fold, metric: Metric, model: ModelName) -> str | None:
+    def _past(self, metric: Metric, model: ModelName) -> str | None:
         """Say how much of what the metric reads lies past the curves; refuse too much of it."""
-        reads = fold.reads.get(model)
-        return None if reads is None else reads.judge(metric.reading(self.problem), self._ends)
-
-    def _compute(self, metric: Metric, model: str) -> Measured:
-        if metric.adds_up == "mean":
-            means = self.fold.means[metric.key(self.problem)]
-            return means.measured(model, metric, self.problem)
-        table = self.fold.tables.get(metric.name)
-        if table is not None:
-            found: Measured = table.measured(model, self.problem)
-            return found
-        return metric.measure(self.problem, self._prediction(metric, model))
+        reads = self.columns.reads.get(model)
+        return None if reads is None else reads.judge(metric.reading(self.task), self._ends)
 
     def _prediction(self, metric: Metric, model: str) -> Prediction:
-        return self.predictions[model].at_time(metric.time_of(self.problem))
+        return self.predictions[model].at_time(metric.time_of(self.task))
 
     def _tails(self, metric: Metric, model: ModelName) -> tuple[float, ...]:
         """Return the metric under each assumed tail; nothing where there is none to assume."""
-        key = metric.key(self.problem)
-        own = self.fold.tails.values(key, model, metric.root)
-        if own or self.fold.base is None:
-            return own
-        return self.fold.base.tails.values(key, model, metric.root)
+        return self.columns.tails(metric.key(self.task), model, metric.root)
 
     def _baseline(self, metric: Metric) -> Measured | None:
         """Return the loss of one prediction for everybody; None where it is undefined."""
-        beside = self.fold.plan.scores_baseline(metric) or self.fold.base is None
-        fold = self.fold if beside else self.fold.base
-        means = None if fold is None else fold.means.get(metric.key(self.problem))
-        if fold is None or means is None or BASELINE not in means.models:
+        if not self.columns.has(metric.key(self.task), BASELINE):
             return None
         try:
-            self._past(fold, metric, BASELINE)
-            return means.measured(BASELINE, metric, self.problem)
+            self._past(metric, BASELINE)
+            return self.columns.measured(metric, BASELINE, self.task)
         except (UndefinedMetricError, InputError):
             return None
 
-    def _against(self, measured: Measured | None, km: Measured | None) -> Comparison | None:
+    def _against(self, measured: Measured, base: Measured, confidence: float) -> Comparison | None:
         """Compare a model with the baseline on the same subjects."""
-        confidence, clusters = self.asked.confidence, self.problem.clusters
-        if confidence is None or measured is None or km is None:
+        if not (np.isfinite(measured.value) and np.isfinite(base.value)):
             return None
-        if not (np.isfinite(measured.value) and np.isfinite(km.value)):
-            return None
-        stderr = difference_error(measured, km, clusters)
+        clusters = self.task.clusters
+        stderr = difference_error(measured, base, clusters)
         freedom = float("inf") if clusters is None else clusters.freedom
-        return compare_pair(measured.value, km.value, stderr, confidence, freedom)
+        return compare_pair(measured.value, base.value, stderr, confidence, freedom)
 
     # -- bootstrap -----------------------------------------------------------------------------
 
-    def _replicates(self, metric: Metric, cells: Cells) -> dict[str, Floats]:
+    @property
+    def _redrawn(self) -> bool:
+        """Whether the reference set is drawn anew with the test set, of whole predictions only."""
+        return self.columns.plan.resident and self.task.convention.reference == "redrawn"
+
+    def _replicates(self, metric: Metric, cells: dict[str, Measured | None]) -> dict[str, Floats]:
         """Return bootstrap replicates of the cells whose intervals come from them."""
-        found = {}
-        means = self.fold.means.get(metric.key(self.problem))
-        for model, cell in cells.items():
-            if isinstance(means, SummedMeans) and np.isfinite(_value(cell)):
-                drawn = means.replicates_of(model, metric.root)
-                if drawn is not None:
-                    found[model] = drawn
-        if not self.fold.plan.resident and metric.adds_up != "ranked":
-            return found  # the subjects are gone
-        redrawn = self.asked.redrawn
+        if not self.columns.plan.resident and metric.adds_up != "ranked":
+            return {}  # the predictions are gone
+        redrawn = self._redrawn
         wanted = [m for m, cell in cells.items() if redrawn or _needs_bootstrap(metric, cell)]
-        enough = float(self.problem.y.weight.sum()) >= 2  # one subject has no spread
-        if found or not wanted or self.asked.confidence is None or not enough:
-            return found
-        values = np.full((self.asked.n_boot, len(wanted)), NAN)
-        for b in range(self.asked.n_boot):
+        enough = float(self.task.y.weight.sum()) >= 2  # one subject has no spread
+        if not wanted or self.confidence is None or not enough:
+            return {}
+        values = np.full((self.task.convention.n_boot, len(wanted)), NAN)
+        for b in range(self.task.convention.n_boot):
             self._draw(metric, wanted, b, values[b])
         return {model: values[:, k] for k, model in enumerate(wanted)}
 
     def _draw(self, metric: Metric, models: list[str], replicate: int, out: Floats) -> None:
         """Write the metric of subjects drawn anew; the same draw serves all models and metrics."""
-        problem, seed = self.problem, self.asked.seed
-        counts = _counts(problem, replicate, seed)
+        task, seed = self.task, self.seed
+        counts = _counts(task, replicate, seed)
         rows = np.flatnonzero(counts > 0)
-        reference = problem.reference
-        if self.asked.redrawn and reference is not None:
-            reference = _redraw(reference, replicate, seed)
-            if reference is None:
+        reference = task.reference
+        if self._redrawn and reference is not None:
+            y = reference.given
+            frequency = y.weight if y.weighted else None
+            drawn = bootstrap_counts(len(y), replicate, seed, "reference", frequency)
+            if not drawn.any():
                 return  # nobody was drawn: the replicate is undefined
+            reference = Reference(y.reweighted(drawn), causes=True)
         if not rows.size:
             return
         try:
-            part = problem.resampled(rows, counts[rows], reference)
+            part = task.resampled(rows, counts[rows], reference)
         except UndefinedMetricError:
             return
         for k, model in enumerate(models):
@@ -241,70 +267,12 @@ def _needs_bootstrap(metric: Metric, measured: Measured | None) -> bool:
     return bool(np.isnan(measured.stderr))
 
 
-def _counts(problem: Problem, replicate: int, seed: int) -> Floats:
+def _counts(task: Task, replicate: int, seed: int) -> Floats:
     """How often each subject is drawn: by itself, or with its whole cluster."""
-    y, clusters = problem.y, problem.clusters
+    y, clusters = task.y, task.clusters
     frequency = y.weight if y.weighted else None
     if clusters is None:
         return bootstrap_counts(len(y), replicate, seed, frequency=frequency)
     number = int(clusters.codes.max()) + 1
     counts = bootstrap_counts(number, replicate, seed, "clusters")[clusters.codes]
     return counts if frequency is None else counts * frequency
-
-
-def _redraw(reference: Reference, replicate: int, seed: int) -> Reference | None:
-    """Draw the reference set anew; None where nobody was drawn."""
-    y = reference.given
-    frequency = y.weight if y.weighted else None
-    counts = bootstrap_counts(len(y), replicate, seed, "reference", frequency)
-    return Reference(y.reweighted(counts), causes=True) if counts.any() else None
-
-
-# -- one cell ----------------------------------------------------------------------------------
-
-
-def _score(
-    model: str,
-    metric: Metric,
-    group: Any,
-    measured: Measured | None,
-    replicates: Floats | None,
-    baseline: float,
-    against: Comparison | None,
-    confidence: float | None,
-    clusters: Clusters | None,
-    time: float | None,
-    until: float | None,
-) -> Score:
-    """Return a cell with its interval, whatever its standard error comes from."""
-    found = Interval(_value(measured), NAN, NAN, NAN, "none")
-    if confidence is not None and measured is not None and metric.inference != "test":
-        found = interval_of(metric, measured, replicates, confidence, clusters)
-    return Score(
-        model,
-        metric,
-        group,
-        measured,
-        found.stderr,
-        found.low,
-        found.high,
-        replicates,
-        baseline,
-        against,
-        found.scale,
-        clusters,
-        time,
-        _stopped(measured, until),
-    )
-
-
-def _stopped(measured: Measured | None, until: float | None) -> float | None:
-    """Return where a score stopped: curves that end without a tail end it there."""
-    if measured is None or until is None:
-        return until
-    end: float = measured.convention.get("horizon", until)
-    return end
-
-
-def _value(measured: Measured | None) -> float:
-    return NAN if measured is None else float(measured.value)

@@ -13,10 +13,9 @@ from scipy.special import chdtrc
 from .._tools.arrays import Floats, Ints, date_text, to_numpy
 from ..data.outcomes import Outcomes
 from ..errors import InputError, numbered
-from ..inference import holm
-from .meta_analysis import cochran_q, random_effects
-from .scales import on_scale, scale_of, to_scale
-from .score import Score
+from .cells import TableCell
+from .inference import holm
+from .meta_analysis import cochran_q, on_scale, random_effects, scale_of, to_scale
 
 #: More groups than this must have some subjects each.
 MANY_GROUPS, SOME_SUBJECTS = 50, 5
@@ -130,7 +129,7 @@ def sizes_of(
     for group, rows in groups:
         if not y.weight[rows].any():
             raise InputError(
-                f"by: all subjects of group {group!r} have weight 0, which means absent; leave "
+                f"by: all subjects of group {group!r} have weight 0, so that nobody is left; leave "
                 "them out"
             )
         part = y[rows]
@@ -156,7 +155,7 @@ def labels_of(given: Any, n: int, argument: str) -> tuple[Any, Any]:
         raise InputError(
             f"{argument} must have one label per subject: {n}; got shape {labels.shape}"
         )
-    missing = np.flatnonzero([_is_missing(label) for label in labels.tolist()])
+    missing = np.flatnonzero([is_missing(label) for label in labels.tolist()])
     if missing.size:
         raise InputError(
             f"{argument} must have a label for every subject; it is missing in {numbered(missing)}"
@@ -170,7 +169,7 @@ def labels_of(given: Any, n: int, argument: str) -> tuple[Any, Any]:
         raise InputError(f"{argument} must have labels of one kind; {error}") from error
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
     """Whether a label is None, NaN, NaT or pandas' NA, which cannot be compared."""
     try:
         return label is None or bool(label != label)
@@ -183,7 +182,7 @@ def is_small(size: dict[str, int]) -> bool:
     return size["subjects"] < 30 or size.get("events_of_cause", size["events"]) < 10
 
 
-def group_differences(scores: list[Score], support: dict[str, Any]) -> list[dict[str, Any]]:
+def group_differences(scores: list[TableCell], support: dict[str, Any]) -> list[dict[str, Any]]:
     """Test for each metric and model whether its value differs between the groups of a column.
 
     Groups have different subjects, so their values are independent: with weights 1/stderr^2 the sum
@@ -215,11 +214,11 @@ def group_differences(scores: list[Score], support: dict[str, Any]) -> list[dict
     return rows
 
 
-def by_column(scores: list[Score], support: dict[str, Any]) -> dict[Any, list[Score]]:
+def by_column(scores: list[TableCell], support: dict[str, Any]) -> dict[Any, list[TableCell]]:
     """Scores of the groups that are not small, by column, metric, time and model."""
     columns, sizes = support.get("by", []), support.get("groups", {})
     large = {name for name, size in sizes.items() if not is_small(size)}
-    families: dict[Any, list[Score]] = {}
+    families: dict[Any, list[TableCell]] = {}
     for score in scores:
         if score.group is not None and str(score.group) in large:
             key = _column_of(score.group, columns), score.metric.name, score.time, score.model
@@ -234,7 +233,7 @@ def _column_of(group: Any, columns: list[str]) -> str | None:
 
 
 def group_means(
-    scores: list[Score], support: dict[str, Any], confidence: float
+    scores: list[TableCell], support: dict[str, Any], confidence: float
 ) -> list[dict[str, Any]]:
     """Average each metric and model over the groups of a column; see `Evaluation.meta_analysis`."""
     rows = []
@@ -251,7 +250,7 @@ def group_means(
     return rows
 
 
-def _inflated(score: Score) -> bool:
+def _inflated(score: TableCell) -> bool:
     """Whether the value lies above the true one, the more so the smaller a group is.
 
     Distances of calibration do.
@@ -259,7 +258,7 @@ def _inflated(score: Score) -> bool:
     return score.metric.inference == "own"
 
 
-def _heterogeneity(scores: list[Score]) -> dict[str, Any] | None:
+def _heterogeneity(scores: list[TableCell]) -> dict[str, Any] | None:
     """Compare the values of several groups; None where fewer than two have a standard error."""
     known, _ = _on_scale(scores)
     if len(known) < 2:
@@ -274,11 +273,11 @@ def _heterogeneity(scores: list[Score]) -> dict[str, Any] | None:
     }
 
 
-def _columns(known: list[tuple[Score, float, float]]) -> tuple[Floats, Floats]:
+def _columns(known: list[tuple[TableCell, float, float]]) -> tuple[Floats, Floats]:
     return np.array([p[1] for p in known]), np.array([p[2] for p in known])
 
 
-def _on_scale(scores: list[Score]) -> tuple[list[tuple[Score, float, float]], str]:
+def _on_scale(scores: list[TableCell]) -> tuple[list[tuple[TableCell, float, float]], str]:
     """Scores of one metric with value and standard error on its scale, and that scale.
 
     Who has no standard error, or a value at the edge of the scale, takes no part.

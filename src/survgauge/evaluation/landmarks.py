@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._tools.arrays import numbers, shown, to_numpy
-from .._tools.plain import as_frame, plain
+from .._tools.text import as_frame, plain
+from .._tools.writing import write_atomically
 from ..data.outcomes import Outcomes
 from ..errors import InputError
+from ..metrics.conventions import Convention, takes_settings
 from ..metrics.registry import default_metrics
 from .call import evaluate
-from .landmark import checked_landmark
+from .reading import checked_landmark
 from .result import Evaluation
-from .warnings import EvaluationWarning
+from .warnings import EvaluationWarning, warned
 
 _NAN = float("nan")
 
@@ -47,15 +50,15 @@ class Landmarks:
         """Return the table as plain dictionaries, without pandas."""
         found = []
         for (landmark, horizon), ev in self.evaluations.items():
-            supported = horizon <= ev.problem.horizon * (1 + 1e-9)
+            supported = horizon <= ev.task.horizon * (1 + 1e-9)
             for score in ev.rows():
                 shown = {name: score[name] for name in ("model", "metric")}
                 for name in ("value", "low", "high", "stderr"):
                     shown[name] = score[name] if supported else _NAN
-                y = ev.problem.y
+                y = ev.task.y
                 count = {"subjects": y.count, "events": y.event_count}
                 where = {"landmark": landmark, "horizon": horizon}
-                found.append({**where, **shown, **count, "supported_until": ev.problem.horizon})
+                found.append({**where, **shown, **count, "supported_until": ev.task.horizon})
         return found
 
     @property
@@ -86,12 +89,13 @@ class Landmarks:
     def plot(self, metric: str | None = None, ax: Any = None, *, width: float | None = None) -> Any:
         """Draw one metric over the landmarks, a panel per horizon; returns the figure."""
         # By name: displays know evaluations, not the other way round.
-        shown = import_module("survgauge.displays").LandmarksDisplay
-        return shown.from_landmarks(self, metric=metric).plot(ax, width=width)
+        displays = import_module("survgauge.report.displays.over_time")
+        return displays.landmarks(self.to_dict(), metric).plot(ax, width=width)
 
     def to_html(self, path: Any, *, title: str = "Predictions over landmarks") -> Any:
         """Write a page that works offline, with a chart and a table of every metric."""
-        return import_module("survgauge.report").write_landmarks(self, path, title)
+        page = import_module("survgauge.report").landmarks_html(self.to_dict(), title)
+        return write_atomically(Path(path), page)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON (NaN becomes None)."""
@@ -115,6 +119,7 @@ class Landmarks:
         )
 
 
+@takes_settings
 def landmarks(
     predictions: Mapping[str, Any] | Any,
     y_test: Any,
@@ -125,10 +130,8 @@ def landmarks(
     y_train: Any = None,
     confidence: float | None = 0.95,
     random_state: int | None = 0,
-    n_boot: int = 100,
     unit: str = "",
-    min_g: float = 0.05,
-    min_at_risk: float = 10,
+    convention: str | Convention | None = None,
 ) -> Landmarks:
     """Evaluate predictions at several landmarks: for who is at risk then, over several horizons.
 
@@ -139,18 +142,18 @@ def landmarks(
     Parameters
     ----------
     predictions : mapping of name to predictions
-        As for `evaluate`, on the clock of `y_test`. Instead of one prediction a model may have a
+        As for `evaluate`, in the time of `y_test`. Instead of one prediction a model may have a
         mapping of landmark to prediction: updated predictions, for all subjects or for those at
         risk at the landmark only.
     y_test, y_train : outcomes
         Test and training outcomes; the reference set of a landmark are the training subjects at
         risk then.
     landmarks, horizons : sequence of float
-        Times on the clock of `y_test`, and times since the landmark.
+        Times in that of `y_test`, and times since the landmark.
     metrics : names, optional
         By default mae_within, uno, auc, brier and ibs. Metrics read at a time are read at the
         horizon, and all that stop at tau stop there.
-    confidence, random_state, n_boot, unit, min_g, min_at_risk
+    confidence, random_state, unit, convention
         As for `evaluate`.
 
     Returns
@@ -164,7 +167,8 @@ def landmarks(
     >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 5, 10, 20], [[1, 0.8, 0.4, 0.1], [1, 0.9, 0.7, 0.4]] * 10)
     >>> y = ([6, 12, 3, 9, 15, 8, 2, 11, 7, 18] * 2, [1, 1, 1, 0, 1, 1, 1, 0, 1, 1] * 2)
-    >>> found = landmarks({"m": curves}, y, [0, 4], [6], metrics=["brier"], min_at_risk=4)
+    >>> few = Convention(min_at_risk=4)
+    >>> found = landmarks({"m": curves}, y, [0, 4], [6], metrics=["brier"], convention=few)
     >>> [(row["landmark"], row["subjects"], round(row["value"], 3)) for row in found.rows()]
     [(0.0, 20, 0.181), (4.0, 16, 0.199)]
     """
@@ -179,21 +183,21 @@ def landmarks(
         chosen = [m.name for m in usual if m.family != "calibration" and (m.reads or m.stops)]
     y = Outcomes.of(y_test, "y_test", entry=True)
     found: dict[tuple[float, float], Evaluation] = {}
-    remarks: list[EvaluationWarning] = []
+    said: list[EvaluationWarning] = []
     for s in times:
         if not y.observed_at(s).any():
-            message = f"nobody is at risk at landmark {s:g}, so it has no numbers"
-            remarks.append(EvaluationWarning("empty-landmark", message))
+            said.append(warned("empty-landmark", landmark=s))
             continue
         models = {name: _at(obj, s, name) for name, obj in named.items()}
         for span in spans:
             ev = evaluate(
                 models, y, y_train=y_train, metrics=chosen, confidence=confidence,
-                random_state=random_state, n_boot=n_boot, unit=unit, tau=span, landmark=s,
-                min_g=min_g, min_at_risk=min_at_risk,
+                random_state=random_state, unit=unit, tau=span, landmark=s, convention=convention,
             )  # fmt: skip
             found[s, span] = ev
-            remarks += _late(ev, s, span)
+            end = ev.task.horizon
+            if span > end * (1 + 1e-9):
+                said.append(warned("landmark-past-horizon", landmark=s, end=end, horizon=span))
     if not found:
         raise InputError(
             f"landmarks: nobody is at risk at any of them; the last time is {y.time.max():g}"
@@ -201,7 +205,7 @@ def landmarks(
     first = next(iter(found.values()))
     known = tuple(dict.fromkeys(row["metric"] for row in first.rows()))
     given = times, spans, known, first.models, unit, confidence
-    return Landmarks(found, *given, tuple(remarks))
+    return Landmarks(found, *given, tuple(said))
 
 
 def _listed(values: Any, argument: str) -> list[float]:
@@ -221,15 +225,3 @@ def _at(obj: Any, s: float, name: str) -> Any:
             f"{', '.join(f'{float(key):g}' for key in obj)}"
         )
     return obj[s]
-
-
-def _late(ev: Evaluation, s: float, span: float) -> list[EvaluationWarning]:
-    """Remark on a horizon that the data do not support from a landmark on."""
-    end = ev.problem.horizon
-    if span <= end * (1 + 1e-9):
-        return []
-    message = (
-        f"at landmark {s:g} the data support {end:g} since then, not the horizon {span:g}, so that "
-        "it has no numbers"
-    )
-    return [EvaluationWarning("landmark-past-horizon", message)]

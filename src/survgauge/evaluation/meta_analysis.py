@@ -1,4 +1,4 @@
-"""Random-effects meta-analysis: one number from several hospitals, and what the next would have."""
+"""Scales on which values of several groups or imputations are averaged."""
 
 from __future__ import annotations
 
@@ -6,14 +6,54 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, chdtri, ndtri, stdtrit
+from scipy.special import chdtrc, chdtri, expit, logit, ndtri, stdtrit
 
 from .._tools.arrays import Floats, probability, vector
 from .._tools.random import stream
-from .._tools.text_tables import number, percent
+from .._tools.text import number, percent
 from ..errors import InputError, one_of
-from ..inference import ROUNDING, critical
-from .scales import SCALES, from_scale, on_scale, to_scale
+from .inference import ROUNDING, critical
+
+SCALES = ("normal", "log", "logit")
+
+
+def scale_of(interval: str) -> str:
+    """Scale on which values of a metric are averaged, from where its interval is symmetric."""
+    return interval if interval in SCALES else "normal"
+
+
+def on_scale(value: Any, scale: str) -> Any:
+    """Whether values lie inside the range of a scale.
+
+    >>> bool(on_scale(1.0, "logit")), bool(on_scale(1.0, "log"))
+    (False, True)
+    """
+    known = np.isfinite(value)
+    if scale == "normal":
+        return known
+    return known & (value > 0) if scale == "log" else known & (value > 0) & (value < 1)
+
+
+def to_scale(value: Any, stderr: Any, scale: str) -> tuple[Any, Any]:
+    """Values inside the range of a scale, and their standard errors, on that scale.
+
+    >>> [float(x) for x in to_scale(0.5, 0.1, "logit")]
+    [0.0, 0.4]
+    """
+    if scale == "log":
+        return np.log(value), stderr / value
+    if scale == "logit":
+        return logit(value), stderr / (value * (1 - value))
+    return value, stderr
+
+
+def from_scale(value: Any, scale: str) -> Any:
+    """Values on a scale, back where they come from."""
+    if scale == "log":
+        with np.errstate(over="ignore"):  # a limit that is as good as none
+            return np.exp(value)
+    return expit(value) if scale == "logit" else value
+
 
 #: Steps of Fisher scoring, and the relative change of the variance at which they end.
 _STEPS, _TOLERANCE = 500, 1e-10
@@ -83,9 +123,9 @@ def meta_analysis(
     .. math:: \mu \pm t_{K-1} \sqrt{\frac{\sum_k w_k (y_k - \mu)^2}{(K - 1) \sum_k w_k}}.
 
     The prediction interval of the true value at another place also heeds that tau^2 is estimated:
-    under each tau^2 Cochran's Q with the weights above has a chi-squared law, which gives tau^2 a
-    confidence distribution; draws from it (the same 2,000 in every call), and of the mean and the
-    true value given each of them, are cut off at both ends. The usual interval
+    under each tau^2 Cochran's Q with the weights above has a chi-squared distribution, which gives
+    tau^2 a confidence distribution; draws from it (the same 2,000 in every call), and of the mean
+    and the true value given each of them, are cut off at both ends. The usual interval
     :math:`\mu \pm t \sqrt{se(\mu)^2 + \tau^2}` takes tau^2 as known, and covers 83 to 94 % where
     this one covers 94 to 99 %.
 

@@ -1,4 +1,4 @@
-"""Rubin's rules: one result from evaluations of several imputed data sets."""
+"""Rubin's rules: one result from evaluations of several imputed datasets."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.plain import as_frame, plain
-from .._tools.text_tables import columns, number
+from .._tools.text import as_frame, columns, number, plain
 from ..errors import InputError
-from ..inference import Interval, compare_values, critical
+from .cells import NAN, TableCell
+from .inference import Interval, compare_values, critical
+from .meta_analysis import from_scale, on_scale, scale_of, to_scale
+from .phrases import when
 from .result import ALL_SUBJECTS, Evaluation
-from .scales import from_scale, on_scale, scale_of, to_scale
-from .score import NAN, Score
 from .tails import compared
-from .when import when
 
 #: A smaller share of the variance that is due to imputation counts as this in Barnard and Rubin's
 #: formula, which would divide by it.
@@ -72,7 +71,7 @@ class Pooled:
     Attributes
     ----------
     evaluations : tuple of Evaluation
-        One for each imputed data set.
+        One for each imputed dataset.
     confidence : float
         Level of the intervals.
     """
@@ -84,15 +83,15 @@ class Pooled:
         """Return the table as plain dictionaries, without pandas."""
         return [self._row(scores) for scores in self._cells().values()]
 
-    def _cells(self) -> dict[Any, list[Score]]:
-        cells: dict[Any, list[Score]] = {}
+    def _cells(self) -> dict[Any, list[TableCell]]:
+        cells: dict[Any, list[TableCell]] = {}
         for ev in self.evaluations:
             for score in ev.scores:
                 if score.metric.inference != "test":
                     cells.setdefault(_cell(score), []).append(score)
         return cells
 
-    def _row(self, scores: list[Score]) -> dict[str, Any]:
+    def _row(self, scores: list[TableCell]) -> dict[str, Any]:
         first = scores[0]
         names: dict[str, Any] = {"model": first.model, "metric": first.metric.name}
         if "groups" in self.evaluations[0].support:
@@ -118,13 +117,13 @@ class Pooled:
             "unit": first.metric.unit,
         }
 
-    def _freedom(self, score: Score) -> float:
+    def _freedom(self, score: TableCell) -> float:
         """Degrees of freedom that a standard error would have without missing data."""
         if np.isfinite(score.freedom):
             return score.freedom
         ev = self.evaluations[0]
         sizes = ev.support.get("groups", {})
-        n = ev.problem.y.count if score.group is None else sizes[str(score.group)]["subjects"]
+        n = ev.task.y.count if score.group is None else sizes[str(score.group)]["subjects"]
         return float(n - 1)
 
     @property
@@ -143,7 +142,7 @@ class Pooled:
 
     def comparisons(self) -> list[dict[str, Any]]:
         """Return all pairs of models as plain dictionaries; see `compare`."""
-        by_model: dict[Any, dict[str, list[Score]]] = {}
+        by_model: dict[Any, dict[str, list[TableCell]]] = {}
         for (model, *cell), scores in self._cells().items():
             by_model.setdefault(tuple(cell), {})[model] = scores
         rows = []
@@ -153,7 +152,7 @@ class Pooled:
                     rows.append(self._difference(found[a], found[b]))
         return rows
 
-    def _difference(self, ours: list[Score], others: list[Score]) -> dict[str, Any]:
+    def _difference(self, ours: list[TableCell], others: list[TableCell]) -> dict[str, Any]:
         first = ours[0]
         pairs = list(zip(ours, others, strict=True))
         differences = [a.value - b.value for a, b in pairs]
@@ -209,22 +208,22 @@ class Pooled:
             rows.append([*cells, number(row["value"]), limits, number(row["missing"], 2)])
         header = [*names, "value", f"{self.confidence * 100:g} % CI", "missing"]
         body = columns(header, rows, left=len(names))
-        head = f"Pooled over {len(self.evaluations)} imputed data sets by Rubin's rules."
+        head = f"Pooled over {len(self.evaluations)} imputed datasets by Rubin's rules."
         return f"{head}\n\n{body}"
 
     def __repr__(self) -> str:
         return f"Pooled({len(self.evaluations)} imputations)"
 
 
-def _cell(score: Score) -> tuple[Any, ...]:
+def _cell(score: TableCell) -> tuple[Any, ...]:
     return score.model, score.group, score.metric.name, score.time
 
 
 def pooled(evaluations: Iterable[Evaluation]) -> Pooled:
-    r"""Pool evaluations of several imputed data sets by Rubin's rules.
+    r"""Pool evaluations of several imputed datasets by Rubin's rules.
 
     Where features or outcomes have gaps that were imputed m times, predict and `evaluate` each
-    data set, and pool. With the values :math:`q_k` and standard errors :math:`s_k` of a metric on
+    dataset, and pool. With the values :math:`q_k` and standard errors :math:`s_k` of a metric on
     the scale of its interval (logit for C-indices, log for errors),
 
     .. math:: \bar q = \frac1m \sum_k q_k, \qquad
@@ -290,11 +289,11 @@ def pooled(evaluations: Iterable[Evaluation]) -> Pooled:
 
 def _setting(ev: Evaluation) -> dict[str, Any]:
     """What has to be equal for an average to have a meaning, beside models, metrics and times."""
-    measured = [s.measured for s in ev.scores if s.metric.reads_threshold and s.measured]
+    thresholds = [s.convention.get("threshold") for s in ev.scores if s.metric.reads_threshold]
     return {
         "confidence": ev.confidence,
         "unit": ev.unit,
         "subjects": ev.support["subjects"],
         "tau": ev.support["tau"],
-        "threshold": measured[0].convention["threshold"] if measured else None,
+        "threshold": next((t for t in thresholds if t is not None), None),
     }

@@ -1,28 +1,49 @@
-"""Outcomes and predictions as `evaluate` reads them: of one kind of event, or of a cause."""
+"""What comes in: outcomes, predictions, what features allow, and all of it from a landmark on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from .._tools.arrays import Ints, one_number, shown
 from ..data.causes import cause_code
+from ..data.conditional_curves import from_landmark, incidence_from_landmark
+from ..data.incidence import IncidenceCurves
+from ..data.intervals import IntervalOutcomes
+from ..data.outcome_parts import since
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
+from ..estimators.blending import conditional as blended
+from ..estimators.reference import Reference
+from ..metrics.conventions import SETTINGS, Convention
 from ..metrics.one_cause import with_causes
-from ..reference.reference import Reference
-from .interval_call import refuse_intervals
+from .warnings import EvaluationWarning, warned
+
+#: What `evaluate` takes for interval-censored outcomes, besides both outcomes and predictions.
+TAKEN = (
+    "metrics", "confidence", "random_state", "by", "unit", "sample_weight", "cluster",
+    "conditional", "time", "tau", "tail", "min_at_risk",
+)  # fmt: skip
+_DATA = ("predictions", "y_test", "y_train")
+#: Arguments of `evaluate` with one entry per test subject.
+_OF_TEST = ("sample_weight", "cluster", "by", "X_test")
 
 
-def read_outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[Outcomes, Any]:
+def read_outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[Any, Any]:
     """Read both outcomes, where they are: a copy would be held through every metric.
 
     With a cause both have the same causes. Codes need not hold all of them, if the other outcomes
-    do or have their names.
+    do or have their names. Both are of one kind, right-censored or intervals.
     """
-    refuse_intervals(y_train)
+    if isinstance(y_test, IntervalOutcomes):
+        y_train = y_train.given if isinstance(y_train, Reference) else y_train
+        return y_test, None if y_train is None else training_intervals(y_train)
+    if isinstance(y_train, IntervalOutcomes):
+        raise wrong_training()
     y_test, y_train = _some_entries(y_test), _some_entries(y_train)
     read = y_train is not None and not isinstance(y_train, Reference)
     if cause is None:
@@ -69,10 +90,241 @@ def read_predictions(
     named: Mapping[str, Any], y: Outcomes, cause: int | str | None
 ) -> dict[str, Prediction]:
     """Read what the models predict: of one kind of event, or of a cause."""
+    return {name: _prediction(obj, name, len(y), y, cause) for name, obj in by_text(named).items()}
 
-    def read(obj: Any, name: str) -> Prediction:
-        if cause is None or y.causes is None:  # `read_outcomes` sees to the causes
-            return Prediction.of(obj, len(y), name)
-        return Prediction.of_cause(obj, len(y), name, y.causes, cause_code(cause, y.causes))
 
-    return {name: read(obj, name) for name, obj in by_text(named).items()}
+def _prediction(obj: Any, name: str, n: int, y: Outcomes, cause: int | str | None) -> Prediction:
+    """Read what a model predicts of `n` subjects whose causes are those of `y`."""
+    if cause is None or y.causes is None:  # `read_outcomes` sees to the causes
+        return Prediction.of(obj, n, name)
+    return Prediction.of_cause(obj, n, name, y.causes, cause_code(cause, y.causes))
+
+
+def joined(parts: Iterable[Outcomes]) -> Outcomes:
+    """Return outcomes one after the other."""
+    listed = list(parts)
+    if not listed:
+        raise InputError("the test set has no rows; at least one subject is needed")
+    return type(listed[0]).joined(listed)
+
+
+def joined_predictions(parts: list[Prediction]) -> Prediction:
+    """Return predictions of several sets of subjects one after the other; curves share a grid."""
+    if parts[0].curves is not None:
+        curves = type(parts[0].curves).joined([p.curves for p in parts if p.curves is not None])
+        incidence = [p.incidence for p in parts if p.incidence is not None]
+        causes = IncidenceCurves.joined(incidence) if incidence else None
+        return Prediction(curves, None, None, causes, parts[0].rank_time)
+    return parts[0].joined(parts[1:])
+
+
+# -- intervals -----------------------------------------------------------------------------------
+
+
+def refuse_settings(
+    function: Callable[..., Any], given: Mapping[str, Any], also: tuple[str, ...] = ()
+) -> None:
+    """Refuse settings that only right-censored outcomes have; `also` are taken too."""
+    preset = Convention.of(given["convention"])
+    others = [name for name in preset.changed if name in SETTINGS and name not in TAKEN]
+    others += [] if preset.is_own else ["convention"]
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in (*TAKEN, *_DATA, *also, "convention") or given[name] is parameter.default:
+            continue
+        if type(given[name]) is not type(parameter.default) or given[name] != parameter.default:
+            others.append(name)
+    if others:
+        raise InputError(
+            f"{', '.join(others)}: metrics of interval-censored outcomes know no such setting; "
+            f"leave it out. They take {', '.join(TAKEN)}"
+        )
+
+
+def training_intervals(y_train: Any) -> IntervalOutcomes:
+    """Read training outcomes as intervals; refuse what must be a (time, event) pair."""
+    if _are_flagged(y_train):
+        raise InputError(
+            "y_train looks like a (time, event) pair, but where test outcomes are "
+            "interval-censored a pair is (lower, upper): pass sg.Outcomes(time, event), whose "
+            "events are intervals of no length, or sg.IntervalOutcomes(lower, upper)"
+        )
+    return IntervalOutcomes.of(y_train, "y_train", copy=False)
+
+
+def _are_flagged(pair: Any) -> bool:
+    """Whether a pair holds times and flags: no bounds, as some would be above the other."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        return False
+    lower, upper = (np.asarray(part) for part in pair)
+    if (
+        lower.shape != upper.shape
+        or upper.dtype.kind not in "biuf"
+        or lower.dtype.kind not in "iuf"
+    ):
+        return False
+    return bool(np.isin(upper, (0, 1)).all() and (lower > upper).any())
+
+
+def wrong_training(argument: str = "y_train") -> InputError:
+    """Return what to do about intervals that are the reference set of right-censored outcomes."""
+    return InputError(
+        f"{argument} has interval-censored outcomes, and the test outcomes are right-censored: "
+        "both must be of one kind. Pass the test outcomes as intervals too, "
+        "sg.IntervalOutcomes.of(y_test), in which an event is an interval of no length; or give "
+        "right-censored training outcomes"
+    )
+
+
+# -- features ------------------------------------------------------------------------------------
+
+
+def distributions_given(
+    X_train: Any, y_train: Any, X_test: Any, y_test: Outcomes, conditional: Any, seed: int
+) -> Any:
+    """Return the distributions that were given, or else those that features of both sets allow."""
+    if X_train is None:
+        given = conditional if isinstance(y_test, IntervalOutcomes) else None
+        if given is not None and getattr(given, "distribution", None) is None:
+            raise InputError(
+                "conditional must be a Conditional with a distribution of the event time for "
+                "interval-censored outcomes, such as sg.Conditional(distribution=curves); got "
+                f"{type(given).__name__}"
+            )
+        return conditional
+    if conditional is not None:
+        raise InputError(
+            "give X_train or conditional, not both: distributions are fitted to the features, or "
+            "they are given"
+        )
+    for name, given in (("X_test", X_test), ("y_train", y_train)):
+        if given is None:
+            raise InputError(
+                f"{name} must be given together with X_train, to fit distributions to features"
+            )
+    train = y_train.y if isinstance(y_train, Reference) else y_train
+    return blended(X_train, train, X_test, y_test=y_test, random_state=seed)
+
+
+# -- landmarks -----------------------------------------------------------------------------------
+
+
+def checked_landmark(landmark: Any) -> float:
+    """Return a time that is not negative."""
+    value = one_number(landmark)
+    if not (np.isfinite(value) and value >= 0):
+        raise InputError(
+            "landmark must be one time, finite and not negative (sg.landmarks takes several); got "
+            f"{shown(landmark)}"
+        )
+    return value
+
+
+def at_landmark(given: dict[str, Any]) -> tuple[dict[str, Any], EvaluationWarning]:
+    """Return what `evaluate` is asked for those at risk at a landmark, time counted from it.
+
+    Those at risk at the landmark have entered by then and are observed for longer. `given` are the
+    arguments of `evaluate`: predictions in the time of `y_test`, for all its subjects or for those
+    at risk only; what has an entry per subject is cut to who is at risk. Observed times and grids
+    of curves meet `time` and `tau`, which count from the landmark, whatever the rounding of
+    differences. The warning says how many are left.
+
+    Examples
+    --------
+    >>> y = ([2, 5, 7, 9], [1, 1, 0, 1])
+    >>> given = {"landmark": 4.0, "predictions": {"m": [3, 6, 6, 8]}, "y_test": y, "y_train": None}
+    >>> found, _ = at_landmark(given)
+    >>> found["predictions"]["m"].times, found["y_test"].time
+    (array([2., 2., 4.]), array([1., 3., 5.]))
+    """
+    s, cause, y_train = checked_landmark(given["landmark"]), given.get("cause"), given["y_train"]
+    y_train = y_train.given if isinstance(y_train, Reference) else y_train
+    y, train = read_outcomes(given["y_test"], y_train, cause)
+    asked, more = _asked(given), {name: given[name] for name in given if name != "landmark"}
+    kept: dict[str, tuple[Outcomes, Ints]] = {"y_test": (y, _at_risk(y, s, "y_test"))}
+    if train is not None:
+        kept["y_train"] = train, _at_risk(train, s, "y_train")
+    if given.get("conditional") is not None:
+        raise InputError("landmark goes without conditional: give X_train and X_test instead")
+    for side, names in (("y_train", ("X_train",)), ("y_test", _OF_TEST)):
+        if side in kept:
+            whole, rows = kept[side]
+            more[side] = whole.from_landmark(s, asked)
+            more |= {name: _some(given.get(name), rows, len(whole), name) for name in names}
+    rows = kept["y_test"][1]
+    more["predictions"] = {
+        name: _from_landmark(obj, name, y, rows, s, cause, asked)
+        for name, obj in by_text(named_models(given["predictions"])).items()
+    }
+    return more, warned("from-landmark", landmark=s, present=rows.size, subjects=len(y))
+
+
+def _asked(more: Mapping[str, Any]) -> list[float]:
+    """Return the times since the landmark that are asked for; `evaluate` refuses what is none."""
+    try:
+        given = [np.ravel(np.asarray(more.get(name), np.float64)) for name in ("time", "tau")]
+    except (TypeError, ValueError):
+        return []
+    found = np.concatenate(given)
+    return [float(u) for u in found[np.isfinite(found)]]
+
+
+def _at_risk(y: Outcomes, s: float, argument: str) -> Ints:
+    rows = np.flatnonzero(y.observed_at(s))
+    if not rows.size:
+        raise InputError(
+            f"{argument} has nobody at risk at landmark {s:g}: nobody has entered by then and is "
+            f"observed for longer; the last time is {float(y.time.max()):g}"
+        )
+    return rows
+
+
+def _from_landmark(
+    obj: Any,
+    name: str,
+    y: Outcomes,
+    rows: Ints,
+    s: float,
+    cause: int | str | None,
+    asked: list[float],
+) -> Prediction:
+    """Read a prediction for everybody, or for those at risk, from the landmark on."""
+    n = len(y)
+    size = getattr(obj, "shape", None) or (len(obj) if hasattr(obj, "__len__") else n,)
+    try:
+        found = _prediction(obj, name, n, y, cause)[rows]
+    except InputError:
+        if rows.size == n or size[0] == n:
+            raise
+        found = _prediction(obj, name, rows.size, y, cause)  # of those at risk: updated then
+    if found.incidence is not None and cause is not None and y.causes is not None:
+        incidence = incidence_from_landmark(found.incidence, s, asked)
+        return Prediction(incidence.only(cause_code(cause, y.causes)), None, None, incidence)
+    if found.curves is not None:
+        return Prediction(from_landmark(found.curves, s, asked), None, None)
+    if not found.has("times"):
+        return found
+    return Prediction(None, since(found.times, s, asked), None)
+
+
+def _some(values: Any, rows: Ints, number: int, argument: str) -> Any:
+    """Return the entries of some subjects: of an array, a frame, or a mapping of arrays.
+
+    What has no entries at all is left to `evaluate`, which refuses it.
+    """
+    if isinstance(values, Mapping):
+        return {
+            name: _some(column, rows, number, f"{argument}[{name!r}]")
+            for name, column in values.items()
+        }
+    try:
+        length = len(values)
+    except TypeError:
+        return values
+    if length != number:
+        raise InputError(
+            f"{argument} must have one entry per subject, whether at risk at the landmark or not: "
+            f"{number}; got {length}"
+        )
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    return np.asarray(values)[rows] if not hasattr(values, "__array__") else values[rows]

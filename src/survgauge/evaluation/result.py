@@ -7,29 +7,28 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._tools.arrays import whole_number
-from .._tools.plain import as_frame, plain
-from ..data.event_words import EventWords
+from .._tools.text import as_frame, plain
+from .._tools.writing import write_atomically
+from ..data.causes import EventWords
 from ..data.predictions import Prediction
 from ..errors import one_of
-from ..inference import Comparison
-from ..metrics.problem import Problem
-from .families import adjusted
+from ..metrics.task import Task
+from .cells import TableCell
 from .groups import group_differences, group_means
-from .joined import JoinedWarning, joined
-from .score import Score
+from .inference import Comparison, adjusted
+from .phrases import metric_unit
 from .sentences import verdict_sentences
 from .tails import compared
-from .text import compact_text, evaluation_text
+from .text import first_screen, plain_text, whole_text, wide_rows
 from .tipping import METRIC, TippingPoint, best_pair
-from .value_tables import wide_rows
-from .warnings import EvaluationWarning
-from .when import metric_unit
+from .warnings import EvaluationWarning, JoinedWarning, joined
 
 if TYPE_CHECKING:
-    from ..study.result import Study
+    from ..report.study.result import Study
 
 #: What everybody together is called in a table with groups.
 ALL_SUBJECTS = "all subjects"
@@ -48,8 +47,8 @@ class Evaluation:
         What was warned about: each model, metric, time and group by itself.
     """
 
-    scores: list[Score]
-    problem: Problem
+    scores: list[TableCell]
+    task: Task
     confidence: float | None
     support: dict[str, Any]
     cases: list[EvaluationWarning]
@@ -59,8 +58,6 @@ class Evaluation:
     predictions: dict[str, Prediction] = field(default_factory=dict)
     #: What times are counted in, or nothing.
     unit: str = ""
-    #: Whether `problem` has all test outcomes; a stream may know no more than the last of them.
-    all_outcomes: bool = True
     #: Date, version and call, and the files that the outcomes and predictions came from.
     provenance: dict[str, Any] = field(default_factory=dict)
 
@@ -98,10 +95,10 @@ class Evaluation:
         """Frame with a row per model and metric; `conventions` says how each was computed.
 
         Columns: group (where there are groups; "all subjects" comes first), model, metric, time
-        (that the metric is read at), until (where its clock stops; both are missing where there is
-        none), value, low, high, stderr, withheld (why there is no interval, where the assumed tail
-        decides an error without a horizon; else empty), tail_low and tail_high (its range over the
-        tails hold, linear and exponential then), skill (1 - loss / loss of the reference set's
+        (that the metric is read at), until (up to which time it looks; both are missing where there
+        is none), value, low, high, stderr, withheld (why there is no interval, where the assumed
+        tail decides an error without a horizon; else empty), tail_low and tail_high (its range over
+        the tails hold, linear and exponential then), skill (1 - loss / loss of the reference set's
         Kaplan-Meier, of a cause its Aalen-Johansen), direction, unit (what times are counted in,
         such as days, or days^2 for squared errors).
         """
@@ -144,7 +141,8 @@ class Evaluation:
         """Who is best, by how much and how surely, in a sentence or two.
 
         No difference is called better unless its p-value, adjusted for the number of comparisons,
-        is below 1 - confidence; models without a clear difference from the best are all named.
+        is below 1 - confidence. Models without a clear difference from the best are named, unless
+        they are all the others and many.
         """
         return " ".join(verdict_sentences(self.to_dict()))
 
@@ -261,29 +259,28 @@ class Evaluation:
         streams, and with several causes, delayed entry or intervals.
         """
         errors = {s.model: s.value for s in self.scores if s.metric.name == METRIC and not s.group}
-        return best_pair(self.problem, self.predictions, errors) if self.all_outcomes else None
+        return best_pair(self.task, self.predictions, errors)
 
     def plot(
         self, kind: str = "metrics", ax: Any = None, *, width: float | None = None, **options: Any
     ) -> Any:
-        """Draw one of `survgauge.displays.DISPLAYS`; returns the figure.
+        """Draw one of `survgauge.report.displays.DISPLAYS`; returns the figure.
 
         Parameters
         ----------
         kind : str
-            metrics, differences, groups, subjects, predicted_actual, error_by_status,
-            error_over_time, brier, auc, d_calibration, one_calibration, calibration_panel,
-            mean_curve, incidence, stacked_incidence, decision_curve, risk_groups, support,
-            surrogates, six_metrics or mae_variants.
+            metrics, differences, subjects, predicted_actual, errors, brier, auc, curves,
+            risk_groups, d_calibration, calibration_panel, decision_curve, support or
+            imputed_times.
         ax : matplotlib Axes or sequence of them, optional
             Where to draw, one per panel; by default on a new figure.
         width : float, optional
             Inches of a new figure: 3.5 (89 mm) for one column of a paper, 7 for two.
         **options
-            What the display's `from_evaluation` takes, such as `models` or `time`.
+            What the kind takes, such as `models` or `time`.
         """
         # By name: displays know evaluations, not the other way round.
-        displays = import_module("survgauge.displays")
+        displays = import_module("survgauge.report.displays")
         return displays.display(self, kind, **options).plot(ax, width=width)
 
     def to_html(
@@ -312,8 +309,8 @@ class Evaluation:
         Path
             The file.
         """
-        write = import_module("survgauge.report").write_evaluation
-        return write(self, path, title, audit, landmarks)
+        page = import_module("survgauge.report").evaluation_html
+        return write_atomically(Path(path), page(self, title, audit, landmarks=landmarks))
 
     def study(
         self,
@@ -339,12 +336,12 @@ class Evaluation:
         Study
             `table_one`, `table_two`, `methods`, and ``write(folder)``, which writes all files.
         """
-        made: type[Study] = import_module("survgauge.study.result").Study
+        made: type[Study] = import_module("survgauge.report.study.result").Study
         return made.of(self, reference=reference, metrics=metrics, X_test=X_test, X_train=X_train)
 
     def to_text(self) -> str:
         """Return everything as text: all metrics, differences, support and warnings."""
-        return evaluation_text(self)
+        return plain_text(whole_text(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON (NaN becomes None)."""
@@ -367,7 +364,7 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        return compact_text(self)
+        return plain_text(first_screen(self))
 
     def _repr_html_(self) -> str:
         return str(import_module("survgauge.report").evaluation_card(self.to_dict()))
@@ -379,7 +376,7 @@ class Evaluation:
         )
 
 
-def _labels(score: Score, **models: str) -> dict[str, Any]:
+def _labels(score: TableCell, **models: str) -> dict[str, Any]:
     """Say which cell a comparison is about."""
     group = {} if score.group is None else {"group": score.group}
     return {**group, **models, "metric": score.metric.name, "time": score.time}

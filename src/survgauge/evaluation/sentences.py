@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._tools.text_tables import number, relation
-from ..data.event_words import EventWords
+from .._tools.text import number, relation
+from ..data.causes import EventWords
 from ..metrics.registry import REGISTRY
-from .phrases import DIGITS, amount, at_least, in_brackets, interval_text, listed
+from .phrases import (
+    DIGITS,
+    amount,
+    at_least,
+    in_brackets,
+    interval_text,
+    listed,
+    rounded,
+    tail_range,
+)
 from .verdict import (
     Against,
     Standing,
     Verdict,
     adjusted_for,
-    alone,
     best_rows,
     cell_of,
     headline,
@@ -21,8 +29,6 @@ from .verdict import (
     twins,
     verdicts,
 )
-from .when import rounded
-from .withheld import tail_range
 
 NOTHING = "No metric has a value on these data and predictions."
 NOBODY = "The metric to judge by has no value for all subjects together."
@@ -49,7 +55,7 @@ def verdict_parts(data: dict[str, Any]) -> tuple[list[str], list[str]]:
     if not found:
         return [NOTHING if best_rows(data["metrics"]) == {} else NOBODY], []
     told = [text for verdict in found for text in _Words(data, verdict).sentences()]
-    told += [words.remark] if words.remark else []
+    told += [words.competing] if words.competing else []
     told += [data["support"]["assumes"]] if data["support"].get("assumes") else []
     return told, _between_groups(data, found)
 
@@ -97,11 +103,6 @@ def _adjusted(differences: list[dict[str, Any]], row: dict[str, Any]) -> str:
     cell = [row[name] for name in ("by", "metric", "time")]
     family = sum([r[name] for name in ("by", "metric", "time")] == cell for r in differences)
     return f", adjusted for {family} models" if family > 1 else ""
-
-
-def model_sentence(data: dict[str, Any], row: dict[str, Any]) -> str:
-    """Say the value of one model by itself, with its interval, against the baseline."""
-    return _Words(data, alone(data, row)).sentences()[0]
 
 
 class _Words:
@@ -190,7 +191,9 @@ class _Words:
         if len(best) > 2:
             first, *rest = (s.model for s in best)
             rank = "has the smallest error" if self.in_time else "has the best value"
-            who = f"{first} {rank}, with {self._difference()} from {listed(rest)}"
+            every = len(rest) > _ONE_BY_ONE and len(rest) == len(self.v.others)
+            them = f"any of the {len(rest)} other models" if every else listed(rest)
+            who = f"{first} {rank}, with {self._difference()} from {them}"
             return f"{who}{self._tie()}: {self._measured('their')} {self._values()}."
         one = best[0]
         who = f"{one.model} {self._rank()}: " if self.v.others else ""
@@ -322,7 +325,10 @@ class _Words:
     def _name(self, other: Against) -> str:
         """Name another model; one that is the baseline says so."""
         estimate = EventWords.of(self.data["support"]).estimate
-        return f"{other.model}, the {estimate} baseline" if other.twin else other.model
+        if not other.twin:
+            return other.model
+        named = estimate.lower() in other.model.lower()
+        return f"{other.model}, the {'' if named else f'{estimate} '}baseline"
 
     def _compared(self, other: Against) -> str:
         """Compare with another model as a part of a sentence."""

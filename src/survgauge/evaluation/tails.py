@@ -15,136 +15,100 @@ from itertools import combinations
 
 import numpy as np
 
-from .._tools.text_tables import percent
+from .._tools.text import percent
 from ..data.predictions import Prediction
-from ..errors import UndefinedMetricError
-from ..inference import Comparison, Withheld, compare_pair
-from ..metrics.problem import Problem
-from ..metrics.record import Key, Metric
-from ..reference.follow_up import FEW_AT_RISK
-from .means import ModelName, TermsByModel
-from .score import NAN, Score
-from .warnings import TAIL_SHARE, EvaluationWarning
+from ..estimators.reference import FEW_AT_RISK
+from ..metrics.record import Metric
+from ..metrics.task import Task
+from .cell_checks import TAIL_SHARE
+from .cells import NAN, TableCell
+from .inference import Comparison, Withheld, compare_pair
+from .warnings import EvaluationWarning, warned
 
-#: How curves may go on after their last time; the clock stops, they fall on a line, or at a rate.
+#: How curves may go on after their last time; they stop, fall on a line, or at a rate.
 ASSUMPTIONS = ("hold", "linear", "exponential")
 #: Share of the reference set that may be event-free at the end of its follow-up, and share that may
 #: be lost before anybody but a handful is left. With 2 % and 5 % at the end intervals covered 4 to
-#: 78 % and 0 to 26 % (800 subjects), with 6 % and more lost 0 to 80 %; see docs/conventions.md.
+#: 78 % and 0 to 26 % (800 subjects), with 6 % and more lost 0 to 80 %; see
+#: docs/explanation/conventions.md.
 UNSEEN, LOST = 0.01, 0.05
 
 
-def open_ended(metric: Metric, problem: Problem) -> bool:
-    """Whether it is an error in time whose clock runs past what the reference set observed."""
+def open_ended(metric: Metric, task: Task) -> bool:
+    """Whether it is an error in time that looks past what the reference set observed."""
     method = metric.method
     if method is None or method.needs_truth or metric.within_horizon:
         return False
-    stop, reference = problem.errors_stop, problem.reference
+    stop, reference = task.errors_stop, task.reference
     return stop is None or reference is None or stop > reference.last_time
 
 
-def left_open(problem: Problem) -> bool:
+def left_open(task: Task) -> bool:
     """Whether anybody may be event-free when the follow-up of the reference set ends."""
-    reference = problem.reference
-    given = problem.conditional is not None or problem.dependence is not None
-    return given or reference is None or reference.last_survival > 0
+    reference = task.reference
+    return task.conditional is not None or reference is None or reference.last_survival > 0
 
 
-def under(problem: Problem, tail: str) -> Problem:
-    """Return the same question with another tail of Kaplan-Meier and of laws given features."""
-    if problem.conditional is None and problem.options.get("tail") == tail:
-        return problem
+def under(task: Task, tail: str) -> Task:
+    """Return the same question with another tail of all distributions."""
+    if task.conditional is None and task.convention.tail == tail:
+        return task
 
-    def build() -> Problem:
-        given = problem.conditional
-        laws = None if given is None else given.with_tail(tail)
-        return problem.again(options={**problem.options, "tail": tail}, conditional=laws)
+    def build() -> Task:
+        given = task.conditional
+        distributions = None if given is None else given.with_tail(tail)
+        return task.again(convention=replace(task.convention, tail=tail), conditional=distributions)
 
-    found: Problem = problem.cached(("tail", tail), build)
+    found: Task = task.cached(("tail", tail), build)
     return found
 
 
-def goes_on(prediction: Prediction, metric: Metric, problem: Problem, tail: str) -> Prediction:
+def goes_on(prediction: Prediction, metric: Metric, task: Task, tail: str) -> Prediction:
     """Return predicted curves with another tail; the same where no time is read off a tail."""
     curves = prediction.curves
     if curves is None or curves.tail == tail:
         return prediction
     if curves.reaches(0.5 if metric.loss == "absolute" else 1.0).all():
         return prediction
-    found: Prediction = problem.look_up(
+    found: Prediction = task.look_up(
         prediction, ("tail", tail), lambda: Prediction(curves.with_tail(tail), None, None)
     )
     return found
 
 
-def reads_law(metric: Metric) -> bool:
+def reads_distribution(metric: Metric) -> bool:
     """Whether the error of censored subjects reads what is assumed past the reference set."""
     return metric.method is not None and metric.method.looks_up and not metric.method.misses_late
-
-
-class TailSums:
-    """Errors without a horizon under each assumption: sums over subjects, which merge."""
-
-    def __init__(self) -> None:
-        self._sums: dict[tuple[Key, ModelName, str], tuple[float, float]] = {}
-
-    def add(self, key: Key, tail: str, found: TermsByModel) -> None:
-        """Add the terms of a chunk of subjects."""
-        for model, terms in found.items():
-            known = self._sums.get((key, model, tail), (0.0, 0.0))
-            more = NAN, NAN
-            if not isinstance(terms, UndefinedMetricError):
-                more = float(terms.a.sum()), float(terms.s.sum())
-            self._sums[key, model, tail] = known[0] + more[0], known[1] + more[1]
-
-    def merge(self, other: TailSums) -> None:
-        """Add the subjects of another part."""
-        for place, (a, s) in other._sums.items():
-            known = self._sums.get(place, (0.0, 0.0))
-            self._sums[place] = known[0] + a, known[1] + s
-
-    def values(self, key: Key, model: ModelName, root: bool) -> tuple[float, ...]:
-        """Return the metric under each assumption; nothing where the tail plays no part."""
-        known = [self._sums.get((key, model, tail)) for tail in ASSUMPTIONS]
-        found = np.array([a / s if s > 0 else NAN for a, s in (sums for sums in known if sums)])
-        if root:
-            found = np.sqrt(np.where(found >= 0, found, NAN))
-        return tuple(found.tolist())
 
 
 # -- withheld ----------------------------------------------------------------------------------
 
 
-def withhold(scores: Iterable[Score]) -> list[Score]:
+def withhold(scores: Iterable[TableCell]) -> list[TableCell]:
     """Take interval and tests from the scores that the assumed tail decides."""
     return [_withheld(score) for score in scores]
 
 
-def _withheld(score: Score) -> Score:
-    if not score.tails or score.measured is None or not np.isfinite(score.value):
+def _withheld(score: TableCell) -> TableCell:
+    if not score.tails or not np.isfinite(score.value):
         return score
     against = score.against_baseline
     reason = _reason(score)
     if reason:
-        score = replace(
-            score,
-            low=NAN,
-            high=NAN,
-            interval="none",
-            withheld=Withheld(reason, *_range(score.metric, score.value, score.tails)),
-        )
+        ends = _range(score.metric, score.value, score.tails)
+        score = score.without_interval(Withheld(reason, *ends))
     if against is not None:
         base = score.baseline_tails
         against = _settled(score.metric, against, score.tails, base, reason)
     return replace(score, against_baseline=against)
 
 
-def _reason(score: Score) -> str:
+def _reason(score: TableCell) -> str:
     """Say why the tail decides an error; nothing where it does not."""
-    support = {} if score.measured is None else score.measured.support
+    support = score.support
     left, last = support["reference_survival_at_end"], support["last_reference_time"]
     depends = "so this error depends on what is assumed about later times"
-    if not reads_law(score.metric):
+    if not reads_distribution(score.metric):
         depends = "and this error says nothing about later times"
     if left > UNSEEN:
         return (
@@ -192,13 +156,12 @@ def _settled(
         )
     if not reason or found.stderr == 0:
         return found
-    withheld = Withheld(reason, *_range(metric, found.difference, gaps))
-    return Comparison(found.difference, NAN, NAN, NAN, NAN, found.freedom, withheld)
+    return found.without_test(Withheld(reason, *_range(metric, found.difference, gaps)))
 
 
 def _range(metric: Metric, value: float, others: tuple[float, ...]) -> tuple[float, float]:
     """Return the range over the assumptions; none of an error that leaves out later times."""
-    return _ends(value, others) if reads_law(metric) else (NAN, NAN)
+    return _ends(value, others) if reads_distribution(metric) else (NAN, NAN)
 
 
 def _ends(value: float, others: tuple[float, ...]) -> tuple[float, float]:
@@ -207,15 +170,15 @@ def _ends(value: float, others: tuple[float, ...]) -> tuple[float, float]:
     return min([value, *known]), max([value, *known])
 
 
-def compared(a: Score, b: Score, confidence: float | None) -> Comparison:
+def compared(a: TableCell, b: TableCell, confidence: float | None) -> Comparison:
     """Compare two models on the same subjects; without a level there are no p-values either."""
     reason = next((s.withheld.reason for s in (a, b) if s.withheld is not None), "")
     return _settled(a.metric, _compared(a, b, confidence), a.tails, b.tails, reason)
 
 
-def _compared(a: Score, b: Score, confidence: float | None) -> Comparison:
+def _compared(a: TableCell, b: TableCell, confidence: float | None) -> Comparison:
     """Compare two models whatever is assumed about the tail."""
-    stderr = NAN if confidence is None else a.stderr_against(b)
+    stderr = a.errors.get(b.model, NAN)
     return compare_pair(a.value, b.value, stderr, confidence or 0.95, a.freedom)
 
 
@@ -230,10 +193,10 @@ def _moves(found: Comparison, gaps: tuple[float, ...]) -> bool:
     return high - low > found.stderr
 
 
-def tail_remarks(
-    scores: Iterable[Score], confidence: float | None, baseline: str
+def check_tails(
+    scores: Iterable[TableCell], confidence: float | None, baseline: str
 ) -> list[EvaluationWarning]:
-    """Remark on pairs of models, or of a model and the baseline, that the assumed tail decides.
+    """Warn about pairs of models, or of a model and the baseline, that the assumed tail decides.
 
     That is where the usual error of `scores`, from which nothing is withheld yet, differs otherwise
     under another assumption: by more than a standard error, or with the other sign.
@@ -252,9 +215,23 @@ def tail_remarks(
         turned = bool(gaps) and min(gaps) < 0 < max(gaps)
         if turned or (result is not None and _moves(result, gaps)):
             name = usual[0].metric.name
-            message = (
-                f"{a} and {b} compare differently in {name} if curves and the reference set go on "
-                "otherwise past their last time, so the assumed tails decide, not the data"
-            )
-            found.append(EvaluationWarning("tail-decides", message, metric=name))
+            found.append(warned("tail-decides", metric=name, models=[a, b], error=name))
     return found
+
+
+def withhold_dependent(scores: list[TableCell], task: Task) -> list[TableCell]:
+    """Take interval and tests from scores that assume censoring not to depend on the features."""
+    learnt = task.conditional is not None
+    what_to_do = "" if learnt else "; X_train= gives metrics that allow for it"
+    reason = (
+        "censoring depends on the features, which this metric assumes it does not, so that it is "
+        f"not valid here{what_to_do}"
+    )
+    withheld = Withheld(reason, NAN, NAN)
+
+    def alone(score: TableCell) -> TableCell:
+        against = score.against_baseline
+        against = None if against is None else against.without_test(withheld)
+        return replace(score.without_interval(withheld), against_baseline=against)
+
+    return [s if s.metric.valid_under_dependence(task) else alone(s) for s in scores]

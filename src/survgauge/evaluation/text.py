@@ -1,88 +1,174 @@
-"""An evaluation as text: verdict, values with intervals, differences, support, warnings."""
+"""An evaluation as text: verdict, values with intervals, differences, support, warnings.
+
+One layout for `print(ev)`, the whole text, and the screen of a shell, which has styles.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 import textwrap
+from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .._tools.text_tables import columns, number, p_text, percent
-from ..data.event_words import EventWords, counted_events
+from .._tools.text import columns, number, p_text, percent, relation
+from ..data.causes import EventWords, counted_events
 from ..metrics.registry import REGISTRY, Metric
-from .explanations import WEIGHTS
-from .joined import JoinedWarning, counted
-from .phrases import DIGITS, in_brackets
+from .phrases import (
+    DIGITS,
+    clock,
+    column_of,
+    in_brackets,
+    names,
+    range_text,
+    rounded,
+    title_of,
+    titled,
+    when,
+    why_then,
+    withheld_notes,
+)
 from .sentences import verdict_sentences
-from .value_tables import WIDEST, model_rows, value_text
-from .verdict import Cell, best_rows, cell_of, first_metrics, headline
-from .when import clock, column_of, names, rounded, title_of, when, why_then
-from .withheld import withheld_notes
+from .verdict import (
+    Cell,
+    best_models,
+    best_rows,
+    cell_of,
+    constant_note,
+    first_metrics,
+    headline,
+)
+from .warnings import WEIGHTS, JoinedWarning, counted
 
 if TYPE_CHECKING:
     from .result import Evaluation
 
-#: Columns of a paragraph.
-_WIDTH = 96
-#: Groups and warnings in a short text.
+#: A line of text and its style; nothing: as it is.
+Line = tuple[str, str]
+
+#: Columns of a first screen, and of a paragraph in it.
+WIDEST, _WIDTH = 100, 96
+#: Groups and warnings on a first screen.
 _MOST_GROUPS, _MOST_WARNINGS = 12, 3
+#: With more models than the first number, a first screen has no more metrics than the second.
+_MANY_MODELS, _FEW_METRICS = 6, 3
+_STYLES = {"problem": "red", "caution": "yellow", "note": "dim"}
+#: Spaces at which "95 % CI" and "p = 0.5" are not broken.
+_KEPT = re.compile(r"(?<=\d) (?=%)|(?<=%) (?=CI)|(?<=\bp) (?=[=<])|(?<=[=<]) ")
+#: Options of the command by what they are called in Python.
+_OPTIONS = {
+    "tau": "--tau", "time": "--time", "metrics": "--metrics", "by": "--by", "y_train": "--train",
+    "sample_weight": "--sample-weight", "cluster": "--cluster", "X_test": "--features",
+    "censoring": "--censoring", "landmark": "--landmark", "threshold": "--threshold",
+}  # fmt: skip
 
 
-def evaluation_text(result: Evaluation, width: int | None = None, verdict: bool = True) -> str:
-    """Render the verdict (unless it is not wanted), values, comparisons, support and warnings.
-
-    Tables and lines are not wider than `width`, if it is given.
-    """
+def first_screen(result: Evaluation, width: int = WIDEST, shell: bool = False) -> list[Line]:
+    """Return the verdict, a few metrics and the first warnings, and where the rest is."""
     data = result.to_dict()
-    intervals = data["confidence"] is not None
-    values = _table(data, _metrics(data), intervals=intervals, width=width)
-    parts = [_verdict(data, width or _WIDTH) if verdict else "", values]
-    if len(result.models) > 1 and result.confidence is not None:
-        parts.append(_comparisons(result, width))
-    told = _warnings(result.warnings, result, len(result.warnings), _metrics(data))
-    parts += [_broken(part, width) for part in (_support(result), told)]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _broken(text: str, width: int | None) -> str:
-    """Break long lines of a list."""
-    if width is None:
-        return text
-    return "\n".join(
-        textwrap.fill(line, width, subsequent_indent="    ") for line in text.split("\n")
+    overall = [row for row in data["metrics"] if row.get("group") is None]
+    grouped = len(overall) < len(data["metrics"])
+    shown = first_metrics(data)
+    few = shown[:_FEW_METRICS] if len(result.models) > _MANY_MODELS else shown
+    told = first_warnings(result)
+    return _parts(
+        verdict_lines(data, width),
+        _few_values({**data, "metrics": overall}, few, width, shell) if few else [],
+        _groups(data, headline(data), width, shell) if grouped else [],
+        warning_lines(result, told, width, shell),
+        _rest(result, len(told), len(few), width, shell),
     )
 
 
-def compact_text(result: Evaluation) -> str:
-    """Render the verdict, a few metrics and the first warnings, and say where the rest is."""
+def whole_text(result: Evaluation, width: int | None = None, shell: bool = False) -> list[Line]:
+    """Return verdict, values, comparisons, support and warnings, no wider than `width`.
+
+    In a shell the verdict comes last, where a reader ends up.
+    """
     data = result.to_dict()
-    metrics, shown = _metrics(data), first_metrics(data)
-    warnings = result.warnings
+    named, verdict = _metrics(data), verdict_lines(data, width or _WIDTH)
+    parts = [_with_notes(data, named, metric_rows(data, named, width=width), width or WIDEST)]
+    if len(result.models) > 1 and result.confidence is not None:
+        parts.append(_comparisons(result, width))
+    parts += [_support(result, width), warning_lines(result, result.warnings, width, shell)]
+    return _parts(*parts, [("Verdict", "bold"), *verdict]) if shell else _parts(verdict, *parts)
+
+
+def plain_text(lines: Iterable[Line]) -> str:
+    """Return lines without their styles."""
+    return "\n".join(text.rstrip() for text, _ in lines)
+
+
+def _parts(*parts: list[Line]) -> list[Line]:
+    """Join parts that are not empty, with a line between them."""
+    known = [part for part in parts if part]
+    return [line for part in known for line in [("", ""), *part]][1:]
+
+
+def _lines(text: str, style: str = "") -> list[Line]:
+    return [(line, style) for line in text.split("\n")]
+
+
+def _wrapped(text: str, width: int | None, style: str = "", indent: str = "") -> list[Line]:
+    """Break a paragraph; its lines but the first are set in by `indent`."""
+    if width is None:
+        return [(text, style)]
+    lines = textwrap.wrap(_KEPT.sub("\xa0", text), width, subsequent_indent=indent)
+    return [(line.replace("\xa0", " "), style) for line in lines]
+
+
+# -- verdict, warnings, support ----------------------------------------------------------------
+
+
+def verdict_lines(data: dict[str, Any], width: int = _WIDTH) -> list[Line]:
+    """Say who is best; the first sentence stands out."""
+    told = [
+        _wrapped(sentence, min(width, _WIDTH), "" if k else "bold")
+        for k, sentence in enumerate(verdict_sentences(data))
+    ]
+    return [line for lines in told for line in lines]
+
+
+def first_warnings(result: Evaluation) -> list[JoinedWarning]:
+    """Return those about the metrics of the first screen, but no notes, and problems of others."""
+    warnings, shown = result.warnings, first_metrics(result.to_dict())
     first = [w for w in warnings if w.about(shown) and w.weight != WEIGHTS[-1]]
     others = [w for w in warnings if not w.about(shown) and w.weight == WEIGHTS[0]]
-    first = [*first, *others][:_MOST_WARNINGS]
-    overall = [row for row in data["metrics"] if row.get("group") is None]
-    parts = [
-        _verdict(data),
-        _few_values({**data, "metrics": overall}, shown) if shown else "",
-        _by_group(data, headline(data)) if len(overall) < len(data["metrics"]) else "",
-        _broken(_warnings(first, result, len(warnings), shown), WIDEST),
-        _broken(_rest(result, len(metrics) * (len(shown) < len(metrics)), len(first)), WIDEST),
-    ]
-    return "\n\n".join(part for part in parts if part)
+    return [*first, *others][:_MOST_WARNINGS]
 
 
-def _rest(result: Evaluation, metrics: int, told: int) -> str:
-    """Say where the rest is; `told` warnings are there."""
-    s = result.support
+def warning_lines(
+    result: Evaluation, told: list[JoinedWarning], width: int | None, shell: bool = False
+) -> list[Line]:
+    """List warnings with what to do, and say how many there are."""
+    if not told:
+        return []
+    total = len(result.warnings)
+    count = str(total) if len(told) == total else f"{len(told)} of {total}"
+    found = [(f"Warnings ({count})", "bold")]
+    for warning in told:
+        advice = warning.advice(result.support, _OPTIONS if shell else {})
+        text = f"  {warning}. What to do: {advice}."
+        found += _wrapped(text, width, _STYLES[warning.weight], "    ")
+    return found
+
+
+def _rest(result: Evaluation, told: int, metrics: int, width: int, shell: bool) -> list[Line]:
+    """Say whom it is about, and where the rest is; `told` warnings and `metrics` are there."""
+    s, why = result.support, why_then(result.support)
     found = sample_text(s, result.unit)
     found += f", {s['clusters']} clusters" if "clusters" in s else ""
-    why = why_then(s)
     if why and any(score.time is not None for score in result.scores):
         found += f"\nTime of interest: {rounded(s['time'], result.unit)} ({why})"
-    parts = [f"All {metrics} metrics: .table"] if metrics else []
-    if len(result.warnings) > told:
-        parts.append(f"{counted(result.warnings)}: .warnings")
-    return f"{found}\n{'; '.join([*parts, 'everything: .to_text()'])}"
+    lines = [line for text in found.split("\n") for line in _wrapped(text, width, "dim")]
+    total = len({score.metric.name for score in result.scores})
+    parts = [f"All {total} metrics{'' if shell else ': .table'}"] if metrics < total else []
+    if len(result.warnings) > told or not told:
+        where = "" if shell or not result.warnings else ": .warnings"
+        parts.append(f"{counted(result.warnings)}{where}")
+    last = "everything: --all; report: --html FILE" if shell else "everything: .to_text()"
+    return lines + _wrapped("; ".join([*parts, last]), width, "dim")
 
 
 def sample_text(support: dict[str, Any], unit: str = "") -> str:
@@ -98,173 +184,7 @@ def sample_text(support: dict[str, Any], unit: str = "") -> str:
     return f"{found}, median follow-up {rounded(middle, unit)}"
 
 
-def _metrics(data: dict[str, Any]) -> list[str]:
-    return list(dict.fromkeys(row["metric"] for row in data["metrics"]))
-
-
-def _verdict(data: dict[str, Any], width: int = _WIDTH) -> str:
-    """Say who is best in lines that fit a page."""
-    return "\n".join(textwrap.fill(text, width) for text in verdict_sentences(data))
-
-
-def _warnings(
-    warnings: list[JoinedWarning], result: Evaluation, total: int, shown: list[str]
-) -> str:
-    """List warnings with what to do; say how many there are, and about metrics not `shown`."""
-    lines = [f"  {warning}. What to do: {warning.advice(result.support)}." for warning in warnings]
-    count = str(total) if len(lines) == total else f"{len(lines)} of {total}"
-    others = sum(not warning.about(shown) for warning in warnings)
-    if others and len(lines) < total:
-        count += f"; {others if others < len(lines) else 'all'} about metrics not in this table"
-    return f"Warnings ({count})\n" + "\n".join(lines) if lines else ""
-
-
-def _by_group(data: dict[str, Any], metric: str) -> str:
-    """Return the first metric in the largest groups, and how many groups are not shown."""
-    sizes = data["support"]["groups"]
-    order = sorted(sizes, key=lambda group: -sizes[group]["subjects"])
-    rows = [
-        row
-        for row in data["metrics"]
-        if row["metric"] == metric and str(row.get("group")) in order[:_MOST_GROUPS]
-    ]
-    intervals = data["confidence"] is not None
-    table = _table(
-        {**data, "metrics": rows},
-        [metric],
-        intervals=intervals,
-        digits=DIGITS,
-        identifiers=False,
-        width=WIDEST,
-    )
-    table = "Groups" + table.removeprefix("Metrics")
-    more = len(order) - _MOST_GROUPS
-    return f"{table}\n{more} smaller groups: .table" if more > 0 else table
-
-
-def _few_values(data: dict[str, Any], metrics: list[str]) -> str:
-    """Return a metric per row where that is not too wide, else a model per row."""
-    intervals = data["confidence"] is not None
-    table = _table(data, metrics, intervals=intervals, digits=DIGITS, identifiers=False)
-    if max(map(len, table.split("\n"))) <= WIDEST:
-        return table
-    rows = model_rows(data, metrics, intervals)
-    return f"{_heading(data, intervals)}\n{rows}{_below(data, metrics, WIDEST)}"
-
-
-def _table(
-    data: dict[str, Any],
-    metrics: list[str],
-    *,
-    intervals: bool,
-    digits: int = 4,
-    identifiers: bool = True,
-    width: int | None = None,
-) -> str:
-    """One row per metric (and group and time), one column per model."""
-    cells: dict[Cell, dict[str, str]] = {}
-    clocks: dict[Cell, tuple[str, str]] = {}
-    for row in sorted(data["metrics"], key=lambda row: _place(row, metrics)):
-        if row["metric"] in metrics:
-            text = value_text(row, digits, digits if intervals else None)
-            cells.setdefault(cell_of(row), {})[row["model"]] = text
-            clocks.setdefault(cell_of(row), (title_of(row), when(row)))
-    grouped = any(group is not None for group, _, _ in cells)
-    header = ["group"] * grouped + [
-        "metric",
-        *["name"] * identifiers,
-        "time",
-        *["better"] * identifiers,
-    ]
-    rows = []
-    for (group, name, time), by_model in cells.items():
-        title, read = clocks[group, name, time]
-        line = [_group(group)] * grouped + [title, *[name] * identifiers]
-        line += [read, *[_better(REGISTRY[name])] * identifiers]
-        rows.append([*line, *(by_model.get(model, "n/a") for model in data["models"])])
-    table = columns([*header, *data["models"]], rows, left=len(header))
-    if width is not None and max(map(len, table.split("\n"))) > width:
-        header += data["models"]
-        narrow = _narrow if identifiers else columns
-        table = narrow(header, rows, len(header) - len(data["models"]), width)
-    return f"{_heading(data, intervals)}\n{table}{_below(data, metrics, width or WIDEST)}"
-
-
-def _below(data: dict[str, Any], metrics: list[str], width: int) -> str:
-    """Say below a table which of its values have no interval and test, and why."""
-    shown = [row for row in data["metrics"] if row["metric"] in metrics]
-    return "".join(f"\n{textwrap.fill(note, width)}" for note in withheld_notes(shown))
-
-
-def _heading(data: dict[str, Any], intervals: bool) -> str:
-    """Say what a table of values has."""
-    level = f" with {data['confidence'] * 100:g} % intervals" if intervals else ""
-    unit = data["unit"] or "the unit of the data"
-    return f"Metrics{EventWords.of(data['support']).of_cause}{level} (times in {unit})"
-
-
-def _narrow(header: list[str], rows: list[list[str]], left: int, width: int) -> str:
-    """Leave room to the models: without the titles of the metrics, which come before the names."""
-    title = header.index("metric")
-    header = [*header[:title], "metric", *header[title + 2 :]]
-    rows = [[*row[:title], *row[title + 1 :]] for row in rows]
-    return columns(header, rows, left - 1, width)
-
-
-def _group(label: Any) -> str:
-    return "all" if label is None else str(label)
-
-
-def _better(metric: Metric) -> str:
-    """Return which values are better, in a word; nothing for a p-value."""
-    if metric.target is not None:
-        return f"{metric.target:g}"
-    return metric.direction if metric.ranks_models else ""
-
-
-def _place(row: dict[str, Any], metrics: list[str]) -> int:
-    return metrics.index(row["metric"]) if row["metric"] in metrics else len(metrics)
-
-
-def _comparisons(result: Evaluation, width: int | None) -> str:
-    """Best model of each metric against the others; all pairs would not fit a screen."""
-    best = {key: row["model"] for key, row in best_rows(result.to_dict()["metrics"]).items()}
-    named = names(result.rows())
-    rows, grouped = [], "groups" in result.support
-    for row in result.comparisons():
-        group, metric = row.get("group"), named[column_of(row)]
-        first = best.get(cell_of(row))
-        if first not in (row["model_a"], row["model_b"]) or not math.isfinite(row["difference"]):
-            continue
-        if row["withheld"]:  # which is said below the values
-            continue
-        a, b, sign = row["model_a"], row["model_b"], 1.0
-        if first == b:  # the best comes first
-            a, b, sign = b, a, -1.0
-        low, high = sorted((sign * row["low_simultaneous"], sign * row["high_simultaneous"]))
-        rows.append(
-            [
-                *([_group(group)] if grouped else []),
-                metric,
-                f"{a} - {b}",
-                number(sign * row["difference"]),
-                f"[{number(low)}, {number(high)}]",
-                p_text(row["p_simultaneous"]),
-            ]
-        )
-    if not rows:
-        return ""
-    header = ["metric", "models", "difference", "interval", "p"]
-    header = ["group", *header] if grouped else header
-    title = "Differences of the best model from the others, on the same subjects"
-    if len(result.models) > 2:
-        title += (
-            "\n(interval and p-value adjusted for all pairs of models; ev.compare() has all pairs)"
-        )
-    return _broken(title, width) + "\n" + columns(header, rows, 3 if grouped else 2, width)
-
-
-def _support(result: Evaluation) -> str:
+def _support(result: Evaluation, width: int | None) -> list[Line]:
     s = result.support
     any_cause = "" if EventWords.of(s).cause is None else " of any cause"
     tails = ", ".join(f"{model} {percent(share)}" for model, share in s["tail_share"].items())
@@ -291,4 +211,259 @@ def _support(result: Evaluation) -> str:
         )
     if not math.isnan(s["largest_weight"]):
         lines.append(f"largest weight of a subject: {number(s['largest_weight'])}")
-    return "Support\n" + "\n".join(f"  {line}" for line in lines)
+    told = [_wrapped(f"  {line}", width, "", "    ") for line in lines]
+    return [("Support", "bold"), *(line for part in told for line in part)]
+
+
+# -- tables ------------------------------------------------------------------------------------
+
+
+def _metrics(data: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(row["metric"] for row in data["metrics"]))
+
+
+def _with_notes(data: dict[str, Any], metrics: list[str], table: str, width: int) -> list[Line]:
+    """Put a table below what it has, and above which of its values have no interval, and why."""
+    level = data["confidence"]
+    with_limits = "" if level is None else f" with {level * 100:g} % intervals"
+    unit = data["unit"] or "the unit of the data"
+    best = "; * best value" if len(data["models"]) > 1 else ""
+    of_cause = EventWords.of(data["support"]).of_cause
+    heading = f"Metrics{of_cause}{with_limits} (times in {unit}{best})"
+    told = [row for row in data["metrics"] if row["metric"] in metrics]
+    notes = [*withheld_notes(told), *constant_note(told)]
+    below = [_wrapped(note, width) for note in notes]
+    return [*_wrapped(heading, width), *_lines(table), *(line for part in below for line in part)]
+
+
+def _few_values(data: dict[str, Any], metrics: list[str], width: int, shell: bool) -> list[Line]:
+    """Return a metric per row where that is not too wide, by its title or its name.
+
+    Else there is a model per row. Below names stands what they are.
+    """
+    table = metric_rows(data, metrics, digits=DIGITS, identifiers=False)
+    if width_of(table) > width:
+        table = metric_rows(data, metrics, digits=DIGITS, identifiers=False, titles=False)
+        if width_of(table) > width:
+            table = model_rows(data, metrics, width, shell)
+        known = [REGISTRY[metric] for metric in metrics]
+        told = "; ".join(f"{metric.name}: {metric.title}, {metric.better}" for metric in known)
+        table += f"\n{textwrap.fill(told, width)}"
+    return _with_notes(data, metrics, table, width)
+
+
+def _groups(data: dict[str, Any], metric: str, width: int, shell: bool) -> list[Line]:
+    """Return one metric of the largest groups: a row per group, a column per model."""
+    cells = {key: found for key, found in by_cell(data, [metric]).items() if key[0] is not None}
+    first = next(iter(next(iter(cells.values())).values()))
+    groups = {key[0]: found for key, found in cells.items() if key[2] == first.get("time")}
+    sizes, models = data["support"]["groups"], data["models"]
+    best_of_all = best_models(data["metrics"])
+    largest = sorted(groups, key=lambda group: -sizes[str(group)]["subjects"])[:_MOST_GROUPS]
+    for limits in (DIGITS, None):
+        table = columns(
+            ["group", "subjects", "events", *models],
+            [
+                [str(group), *(str(sizes[str(group)][what]) for what in ("subjects", "events")),
+                 *marked(found, models, best_of_all, DIGITS, limits)]
+                for group, found in groups.items() if group in largest
+            ],
+            width=None if limits else width,
+        )  # fmt: skip
+        if width_of(table) <= width:
+            break
+    wins = Counter(
+        model
+        for found in groups.values()
+        for model, row in found.items()
+        if (cell_of(row), model) in best_of_all
+    )
+    told = f"{titled(first, data['unit'])} in {len(groups)} groups"
+    best = ", ".join(f"{model} in {count}" for model, count in wins.most_common(3))
+    told += f"; best: {best}" if best else ""
+    more = len(groups) - len(largest)
+    last = f"{more} smaller groups: {'--all' if shell else '.table'}"
+    return [*_wrapped(told, width), *_lines(table), *_lines(last, "dim") * (more > 0)]
+
+
+def _comparisons(result: Evaluation, width: int | None) -> list[Line]:
+    """Best model of each metric against the others; all pairs would not fit a screen."""
+    best = {key: row["model"] for key, row in best_rows(result.to_dict()["metrics"]).items()}
+    named = names(result.rows())
+    rows, grouped = [], "groups" in result.support
+    for row in result.comparisons():
+        first, pair = best.get(cell_of(row)), (row["model_a"], row["model_b"])
+        if first not in pair or not math.isfinite(row["difference"]):
+            continue
+        if row["withheld"]:  # which is said below the values
+            continue
+        sign = 1.0 if first == pair[0] else -1.0  # the best comes first
+        low, high = sorted((sign * row["low_simultaneous"], sign * row["high_simultaneous"]))
+        rows.append(
+            [
+                *[group_label(row.get("group"))] * grouped,
+                named[column_of(row)],
+                " - ".join(pair if first == pair[0] else pair[::-1]),
+                number(sign * row["difference"]),
+                f"[{number(low)}, {number(high)}]",
+                p_text(row["p_simultaneous"]),
+            ]
+        )
+    if not rows:
+        return []
+    header = ["group"] * grouped + ["metric", "models", "difference", "interval", "p"]
+    title = "Differences of the best model from the others, on the same subjects"
+    found = _wrapped(title, width, "bold")
+    if len(result.models) > 2:
+        note = "(interval and p-value adjusted for all pairs of models; ev.compare() has all pairs)"
+        found += _wrapped(note, width, "", "    ")
+    return found + _lines(columns(header, rows, 3 if grouped else 2, width))
+
+
+#: Models in rows; the others are counted.
+_MOST_MODELS = 20
+#: Digits of values and of limits: as many as leave room for the intervals of all metrics.
+_DIGITS = ((3, 3), (3, 2), (2, 2))
+#: Most characters of a model's name at the beginning of a row.
+_NAME = 36
+
+
+def value_text(row: dict[str, Any], digits: int = 4, limits: int | None = None) -> str:
+    """Return a value, with its interval to `limits` digits if that is wanted and known.
+
+    >>> value_text({"metric": "mae_po", "value": 446.3, "low": 366.9, "high": 542.0}, 3, 3)
+    '446 [367, 542]'
+    """
+    value = row["value"]
+    if not isinstance(value, float):
+        return "-" if value is None else str(value)
+    if REGISTRY[row["metric"]].inference == "test":
+        return f"p {relation(value)}"
+    shown, ends = number(value, digits), [row["low"], row["high"]]
+    if limits is None or not all(isinstance(end, float) and end == end for end in ends):
+        return f"{shown} {range_text(row, digits)}".rstrip()
+    return f"{shown} [{', '.join(number(end, limits) for end in ends)}]"
+
+
+def wide_rows(rows: Iterable[dict[str, Any]], digits: int) -> list[dict[str, Any]]:
+    """Return a row per model (and group) with the text of each metric, from rows of the table."""
+    rows = list(rows)
+    named = names(rows)
+    found: dict[Any, dict[str, Any]] = {}
+    for row in rows:
+        labels: dict[str, Any] = {key: row[key] for key in ("group", "model") if key in row}
+        line = found.setdefault(tuple(labels.values()), labels)
+        line[named[column_of(row)]] = value_text(row, digits, digits)
+    return list(found.values())
+
+
+def by_cell(data: dict[str, Any], metrics: list[str]) -> dict[Cell, dict[str, dict[str, Any]]]:
+    """Rows of the metrics, in their order, by cell and model."""
+    found: dict[Cell, dict[str, dict[str, Any]]] = {}
+    for metric in metrics:
+        for row in data["metrics"]:
+            if row["metric"] == metric:
+                found.setdefault(cell_of(row), {})[row["model"]] = row
+    return found
+
+
+def marked(
+    rows: dict[str, dict[str, Any]],
+    models: list[str],
+    best_of_all: set[tuple[Cell, str]],
+    digits: int,
+    limits: int | None,
+) -> list[str]:
+    """Return the values of a cell, model by model; a star marks the best."""
+    best = {model for model, row in rows.items() if (cell_of(row), model) in best_of_all}
+    pad = " " if best else ""
+    return [
+        value_text(rows[model], digits, limits) + ("*" if model in best else pad)
+        if model in rows
+        else f"n/a{pad}"
+        for model in models
+    ]
+
+
+def width_of(table: str) -> int:
+    """Return how many columns a table takes."""
+    return max(map(len, table.split("\n")))
+
+
+def metric_rows(
+    data: dict[str, Any],
+    metrics: list[str],
+    *,
+    digits: int = 4,
+    identifiers: bool = True,
+    titles: bool = True,
+    width: int | None = None,
+) -> str:
+    """One row per metric (and group and time), one column per model."""
+    cells, models = by_cell(data, metrics), data["models"]
+    best = best_models(data["metrics"])
+    limits = None if data["confidence"] is None else digits
+    grouped = any(group is not None for group, _, _ in cells)
+    header = ["group"] * grouped + ["metric", *["name"] * identifiers, "time"]
+    header += ["better"] * identifiers
+    rows = []
+    for (group, name, _), found in cells.items():
+        some = next(iter(found.values()))
+        title = title_of(some) if titles else name
+        line = [group_label(group)] * grouped + [title, *[name] * identifiers, when(some)]
+        line += [_better(REGISTRY[name])] * identifiers
+        rows.append([*line, *marked(found, models, best, digits, limits)])
+    left = len(header)
+    table = columns([*header, *models], rows, left=left)
+    if width is not None and width_of(table) > width and identifiers:
+        # Leave room to the models: without the titles of the metrics, which come before the names.
+        at = header.index("metric")
+        header, left = [*header[:at], "metric", *header[at + 2 :]], left - 1
+        rows = [[*row[:at], *row[at + 1 :]] for row in rows]
+    return columns([*header, *models], rows, left, width)
+
+
+def model_rows(data: dict[str, Any], metrics: list[str], width: int, shell: bool) -> str:
+    """Return a row per model and a column per metric.
+
+    The best by the first metric comes first. Numbers have as many digits as fit; where two are too
+    many, the metrics come in parts below each other.
+    """
+    cells, best = list(by_cell(data, metrics).values()), best_models(data["metrics"])
+    badness = REGISTRY[metrics[0]].badness
+
+    def place(model: str) -> float:
+        value = cells[0][model]["value"] if model in cells[0] else None
+        return badness(value) if isinstance(value, float) else math.inf
+
+    order = sorted(data["models"], key=place)
+    shown = order[:_MOST_MODELS]
+    some = [next(iter(found.values())) for found in cells]
+    header = ["model", *(row["metric"] for row in some)]
+    for digits, limits in _DIGITS:
+        ends = None if data["confidence"] is None else limits
+        values = [marked(found, shown, best, digits, ends) for found in cells]
+        rows = [
+            [name if len(name) <= _NAME else f"{name[: _NAME - 3]}...", *row]
+            for name, row in zip(shown, zip(*values, strict=True), strict=True)
+        ]
+        table = columns(header, rows, under=["", *map(when, some)])
+        if width_of(table) <= width:
+            break
+    else:
+        table = columns(header, rows, width=width, under=["", *map(when, some)])
+    if len(order) > len(shown):
+        table += f"\n{len(order) - len(shown)} more models: {'--all' if shell else '.table'}"
+    return table
+
+
+def group_label(label: Any) -> str:
+    """Name a group; everybody together are all."""
+    return "all" if label is None else str(label)
+
+
+def _better(metric: Metric) -> str:
+    """Return which values are better, in a word; nothing for a p-value."""
+    if metric.target is not None:
+        return f"{metric.target:g}"
+    return metric.direction if metric.ranks_models else ""

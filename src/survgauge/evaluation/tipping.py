@@ -24,16 +24,16 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, Ints, one_number, shown
+from ..data.intervals import sampled
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
-from ..data.sampling import sampled
 from ..errors import InputError, UndefinedMetricError, as_names, one_of
-from ..metrics.problem import Problem
+from ..estimators.copulas import FAMILIES, Archimedean
+from ..estimators.reference import Reference
 from ..metrics.registry import REGISTRY
+from ..metrics.task import Task
 from ..metrics.time.terms import predicted_times
-from ..reference.copulas import FAMILIES, Archimedean
-from ..reference.reference import Reference
-from .when import rounded
+from .phrases import rounded
 
 #: The error that is compared.
 METRIC = "mae_within"
@@ -205,26 +205,28 @@ def tipping_point(
         one_of("copulas", name, FAMILIES)
     if not 0 < one_number(largest) < 1:
         raise InputError(f"largest must lie strictly between 0 and 1; got {shown(largest)}")
-    y, mass = sampled(Outcomes.of(y_test, "y_test"), sample_weight, "y_test")
-    weight = None if mass is None else mass / np.where(y.weight > 0, y.weight, 1.0)
+    y, subject_weight = sampled(Outcomes.of(y_test, "y_test"), sample_weight, "y_test")
+    weight = (
+        None if subject_weight is None else subject_weight / np.where(y.weight > 0, y.weight, 1.0)
+    )
     reference = None if y_train is None else Reference.of(y_train)
-    problem = Problem.of(y, reference, weight, tau=tau, conditional=conditional)
+    task = Task.of(y, reference, weight, tau=tau, conditional=conditional)
     named = {"first": first, "second": second}
     predictions = {name: Prediction.of(given, len(y), name) for name, given in named.items()}
     for name, prediction in predictions.items():
         if prediction.times is None:
             raise InputError(f"{name} must be predicted times or curves; got risk scores")
-    if not problem.horizon > 0:
+    if not task.horizon > 0:
         raise UndefinedMetricError(
             f"y_test has {y.count} subjects, who support no horizon, so that there are no errors "
             "to compare; give more subjects with longer follow-up"
         )
-    errors = [float(REGISTRY[METRIC].measure(problem, p).value) for p in predictions.values()]
-    return _searched(problem, predictions, errors[0] - errors[1], tuple(names), float(largest))
+    errors = [float(REGISTRY[METRIC].measure(task, p).value) for p in predictions.values()]
+    return _searched(task, predictions, errors[0] - errors[1], tuple(names), float(largest))
 
 
 def best_pair(
-    problem: Any, predictions: Mapping[str, Prediction], errors: Mapping[str, float]
+    task: Any, predictions: Mapping[str, Prediction], errors: Mapping[str, float]
 ) -> TippingPoint | None:
     """Return the tipping point of the two best models; None where there is none to look for.
 
@@ -232,23 +234,23 @@ def best_pair(
     event, observed from the beginning, are known.
     """
     known = {name: e for name, e in errors.items() if np.isfinite(e) and name in predictions}
-    usable = isinstance(problem, Problem) and problem.cause is None and not problem.by_entry
-    if not usable or len(known) < 2 or not problem.horizon > 0 or problem.dependence is not None:
+    usable = isinstance(task, Task) and task.cause is None and not task.by_entry
+    if not usable or len(known) < 2 or not task.horizon > 0:
         return None
     first, second = sorted(known, key=lambda name: known[name])[:2]
     pair = {name: predictions[name] for name in (first, second)}
-    return _searched(problem, pair, known[first] - known[second], tuple(FAMILIES), 0.9)
+    return _searched(task, pair, known[first] - known[second], tuple(FAMILIES), 0.9)
 
 
 def _searched(
-    problem: Problem,
+    task: Task,
     pair: Mapping[str, Prediction],
     difference: float,
     copulas: tuple[str, ...],
     largest: float,
 ) -> TippingPoint:
     """Look for the dependence of least size that turns a difference, copula by copula."""
-    asked = problem.within_horizon
+    asked = task.within_horizon
     moved = CensoredTimes.of(asked, list(pair.values()))
     found: dict[str, float | None] = {}
     curves = {}
@@ -312,18 +314,18 @@ class CensoredTimes:
     growth: Floats
 
     @classmethod
-    def of(cls, problem: Problem, pair: list[Prediction]) -> CensoredTimes:
-        """Read the distributions and the losses of two models; `problem` has a horizon, tau."""
-        y, mass, stop = problem.y, problem.mass, float(problem.tau or problem.horizon)
-        weighed = y if problem.sample_weight is None else y.reweighted(mass)
-        reference = problem.reference or Reference(weighed)
-        rows, share = _censored(y, mass, stop)
+    def of(cls, task: Task, pair: list[Prediction]) -> CensoredTimes:
+        """Read the distributions and the losses of two models; `task` has a horizon, tau."""
+        y, weight, stop = task.y, task.weight, float(task.tau or task.horizon)
+        weighed = y if task.sample_weight is None else y.reweighted(weight)
+        reference = task.reference or Reference(weighed)
+        rows, share = _censored(y, weight, stop)
         c, grid = y.time[rows], _event_times(reference, stop)
-        given, g = problem.conditional, Reference(weighed).censoring
-        if given is None or given.law is None:
+        given, g = task.conditional, Reference(weighed).censoring
+        if given is None or given.distribution is None:
             survival = reference.km.at(grid)[None]
         else:
-            survival = given.law[rows].at(grid)
+            survival = given.distribution[rows].at(grid)
         if given is None or given.censoring is None:
             uncensored, at_c = g.at(grid, "left")[None], g.at(c)
         else:
@@ -372,17 +374,17 @@ def _of_each(table: Floats, passed: Ints) -> tuple[Floats, Floats]:
     return own, own[np.arange(passed.size), passed]
 
 
-def _censored(y: Outcomes, mass: Floats, stop: float) -> tuple[Ints, Floats]:
+def _censored(y: Outcomes, weight: Floats, stop: float) -> tuple[Ints, Floats]:
     """Return who was censored before the horizon, and the share of all subjects of each.
 
     Where they are many, every k-th by time stands for its neighbours.
     """
-    rows = np.flatnonzero(~y.event & (y.time < stop) & (mass > 0))
-    share = mass[rows].sum() / mass.sum()
+    rows = np.flatnonzero(~y.event & (y.time < stop) & (weight > 0))
+    share = weight[rows].sum() / weight.sum()
     if rows.size > _MOST_SUBJECTS:
         rows = rows[np.argsort(y.time[rows], kind="stable")]
         rows = rows[np.linspace(0, rows.size - 1, _MOST_SUBJECTS).round().astype(np.intp)]
-    return rows, share * mass[rows] / max(mass[rows].sum(), _TINY)
+    return rows, share * weight[rows] / max(weight[rows].sum(), _TINY)
 
 
 def _event_times(reference: Reference, stop: float) -> Floats:

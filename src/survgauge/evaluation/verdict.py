@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._tools.text_tables import number
-from ..data.event_words import EventWords
+from .._tools.text import number
+from ..data.causes import EventWords
 from ..metrics.registry import REGISTRY, Metric
-from .withheld import tail_range
+from .phrases import listed, tail_range
 
 #: How many metrics of a family are shown beside each other first.
 _AT_A_GLANCE = {"time": 1, "probability": 1, "ranking": 1, "calibration": 2, "decision": 1}
@@ -131,15 +131,44 @@ def best_models(rows: Iterable[dict[str, Any]]) -> set[tuple[Cell, str]]:
 
     The rule is that of the terminal and of the page. Nobody is marked by a metric that makes no
     model better than another, where the assumed tail decides, or without anybody to win against.
+    In calibration, nobody is marked who predicts the same for everybody: that agrees with what is
+    observed on average and says nothing about anybody.
     """
+    rows = list(rows)
+    constant = _constant(rows)
     cells: dict[Cell, list[dict[str, Any]]] = {}
     for row in rows:
-        cells.setdefault(cell_of(row), []).append(row)
+        if not (_calibration(row) and (row.get("group"), row["model"]) in constant):
+            cells.setdefault(cell_of(row), []).append(row)
     found: set[tuple[Cell, str]] = set()
     for cell, mine in _contested(cells).items():
         looks = {_looks(row) for row in best_rows(mine).values()}
         found |= {(cell, row["model"]) for row in mine if _looks(row) in looks}
     return found
+
+
+def constant_note(rows: Iterable[dict[str, Any]]) -> list[str]:
+    """Say which models are not marked although their calibration may look best."""
+    rows = [row for row in rows if row.get("group") is None]
+    names = list(dict.fromkeys(model for _, model in _constant(rows)))
+    ranked = any(_calibration(row) and REGISTRY[row["metric"]].ranks_models for row in rows)
+    if not names or not ranked or len({row["model"] for row in rows}) < 2:
+        return []
+    verb = "predicts" if len(names) == 1 else "predict"
+    return [f"{listed(names)} {verb} the same for everybody and so cannot be best in calibration."]
+
+
+def _constant(rows: Iterable[dict[str, Any]]) -> dict[tuple[Any, str], None]:
+    """Group and name of models whose calibration curve is a single point, in their order."""
+    return {
+        (row.get("group"), row["model"]): None
+        for row in rows
+        if (row.get("convention") or {}).get("terms") == "constant"
+    }
+
+
+def _calibration(row: dict[str, Any]) -> bool:
+    return REGISTRY[row["metric"]].family == "calibration"
 
 
 def _contested(cells: dict[Cell, list[dict[str, Any]]]) -> dict[Cell, list[dict[str, Any]]]:
@@ -155,31 +184,6 @@ def _contested(cells: dict[Cell, list[dict[str, Any]]]) -> dict[Cell, list[dict[
 
 def _looks(row: dict[str, Any]) -> str:
     return number(row["value"]) if isinstance(row["value"], float | int) else ""
-
-
-def leaders(data: dict[str, Any]) -> set[tuple[Cell, str]]:
-    """Return who is best by each metric, with all models without a clear difference from it.
-
-    Nobody is by a metric that makes no model better than another, and one model has nobody to win
-    against.
-    """
-    if len(data["models"]) < 2:
-        return set()
-    open_cells = {cell_of(row) for row in data["metrics"] if row.get("withheld")}
-    best = {
-        cell: row["model"]
-        for cell, row in best_rows(data["metrics"]).items()
-        if cell not in open_cells
-    }
-    found = {(cell, model) for cell, model in best.items() if REGISTRY[cell[1]].ranks_models}
-    for row in data["comparisons"]:
-        cell, pair = cell_of(row), (row["model_a"], row["model_b"])
-        first = best.get(cell)
-        if first in pair and isinstance(row["difference"], float):
-            other = pair[pair[0] == first]
-            if _against(row, other, 1.0, _level(data)).tied:
-                found.add((cell, other))
-    return found
 
 
 def judged_by(metrics: Iterable[str]) -> list[str]:
@@ -262,7 +266,7 @@ def headline(data: dict[str, Any]) -> str:
 
 
 def stops_at(data: dict[str, Any], metric: str) -> float | None:
-    """Return the time at which the clock of a metric stops; None where it does not."""
+    """Return the time up to which a metric looks; None where it does not stop."""
     rows = [row for row in data["metrics"] if row["metric"] == metric]
     found = [row.get("until", row["convention"].get("tau")) for row in rows]
     return next((tau for tau in found if tau is not None), None)
@@ -328,11 +332,6 @@ def _standing(data: dict[str, Any], row: dict[str, Any]) -> Standing:
         _against_baseline(data, row),
         tail_range(row),
     )
-
-
-def alone(data: dict[str, Any], row: dict[str, Any]) -> Verdict:
-    """Look at one model by itself: its value, and how it compares with the baseline."""
-    return Verdict(cell_of(row), (_standing(data, row),), (), unsettled=False)
 
 
 def twins(data: dict[str, Any]) -> list[str]:

@@ -1,51 +1,35 @@
-"""Coded remarks on what a result can be trusted for."""
+"""Warnings of an evaluation: each case by itself, and cases of one kind joined into one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
-from .._tools.text_tables import percent
-from ..data.event_words import cause_label
-from ..errors import NotApplicableError, UndefinedMetricError
-from ..metrics.details import Clusters, below_zero, standard_error
-from ..metrics.past_curve import PastCurveError
-from ..metrics.problem import Problem
-from ..metrics.registry import REGISTRY, Measured, Metric
-from .census import Census
-from .groups import is_small
-from .phrases import listed
+from .._tools.text import plain
+from ..metrics.registry import REGISTRY
+from .phrases import listed, when
+from .verdict import cases_of, first_metrics, headline
+from .warning_kinds import KINDS
 
-#: Share of predicted times read off a tail above which it is worth a word.
-TAIL_SHARE = 0.10
-#: Share of subjects observed past the floor of G above which it is worth a word.
-PAST_FLOOR = 0.10
-#: Largest weight above which a handful of subjects may decide.
-LARGE_WEIGHT = 20.0
-#: With so many events a ranking that is wrong throughout is no chance.
-_ENOUGH_EVENTS = 5
-#: Fewer clusters than this give rough standard errors.
-FEW_CLUSTERS = 10
-#: Surrogates this many times past the follow-up hang on the tail.
-FAR_SURROGATE = 2.0
-#: Share of the reference without event at its end above which IPCW misses much.
-UNSEEN_SHARE = 0.10
-#: Adds a warning: its code, its message, and the share that is affected, where that is known.
-_Remark = Callable[..., None]
-_REASONS = {
-    "thin-risk-set": "too few test subjects are at risk",
-    "g-below-floor": "almost everybody is censored (G is below its limit)",
-    "hidden-subjects": "too many event-free subjects are almost surely censored given the features",
-    "past-follow-up": "nobody is followed",
-}
+#: How much warnings weigh, gravest first.
+WEIGHTS = ("problem", "caution", "note")
+#: Shares from which on a caution is a problem, and below which a problem is a caution.
+_MUCH, _LITTLE = 0.5, 0.05
+#: How many metrics, models or groups are named.
+_MOST = 6
+
+#: How a metric is called, given its identifier.
+Name = Callable[[str], str]
 
 
 @dataclass(frozen=True)
 class EvaluationWarning:
-    """A remark with a code for programs and a message for people."""
+    """A warning about one cell: a code and numbers for programs, a message for people."""
 
     code: str
     message: str
@@ -56,17 +40,18 @@ class EvaluationWarning:
     time: float | None = None
     #: Share of subjects, events or the error that is affected, where that is known.
     affected: float | None = None
+    #: What the message was made of; nothing where an earlier version wrote it.
+    numbers: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> EvaluationWarning:
         """Read plain data, in which an earlier version may have written less."""
         given: dict[str, Any] = {field.name: data.get(field.name) for field in fields(cls)}
-        return cls(**given)
+        return cls(**given | {"numbers": given["numbers"] or {}})
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        group = None if self.group is None else str(self.group)
-        return {**asdict(self), "group": group}
+        return {**asdict(self), "group": None if self.group is None else str(self.group)}
 
     def __str__(self) -> str:
         group = None if self.group is None else f"group {self.group}"
@@ -75,299 +60,258 @@ class EvaluationWarning:
         return f"[{self.code}] {where + ': ' if where else ''}{self.message}"
 
 
-def undefined(error: UndefinedMetricError, model: str, metric: str) -> EvaluationWarning:
-    """Remark on a metric without a value, with the code of what keeps it from having one."""
-    if isinstance(error, PastCurveError):  # the explanation of the warning says what to do
-        return EvaluationWarning("past-curve", error.reason, model, metric)
-    code = "not-applicable" if isinstance(error, NotApplicableError) else "undefined-metric"
-    return EvaluationWarning(code, str(error), model, metric)
+def warned(
+    code: str,
+    model: str | None = None,
+    metric: str | None = None,
+    group: Any = None,
+    time: float | None = None,
+    affected: float | None = None,
+    **numbers: Any,
+) -> EvaluationWarning:
+    """Return the warning of a code about a cell; its kind makes a sentence of the numbers.
 
-
-def check_problem(problem: Problem, census: Census) -> list[EvaluationWarning]:
-    """Remarks on the data, before any model."""
-    found = in_sample_remark() if problem.reference is None else []
-    found += _never_trained(problem)
-    found += _check_horizon(problem, census) + check_times(problem)
-    return found + check_size(census, problem.cause_name)
-
-
-def _never_trained(problem: Problem) -> list[EvaluationWarning]:
-    """Remark on a cause of which the training outcomes have no event."""
-    cause, reference = problem.cause, problem.reference
-    if cause is None or reference is None or reference.in_sample:
-        return []
-    known = reference.given
-    if known.cause is None or bool(((known.cause == cause) & (known.weight > 0)).any()):
-        return []
-    message = (
-        f"the training outcomes have no event of {cause_label(problem.cause_name or '')}, so the "
-        "baseline predicts that it never happens, and times of censored subjects are estimated "
-        "without it"
-    )
-    return [EvaluationWarning("cause-never-trained", message)]
-
-
-def in_sample_remark() -> list[EvaluationWarning]:
-    """Remark that there is no training set."""
-    message = "no training outcomes were given, so the test outcomes are their own reference set"
-    return [EvaluationWarning("in-sample-reference", message)]
-
-
-def check_size(census: Census, cause: str | None = None) -> list[EvaluationWarning]:
-    """Remark on few subjects or events, of the cause that is asked about."""
-    events = census.events_asked_about
-    if census.subjects >= 30 and events >= 10:
-        return []
-    what = "" if cause is None else f" of {cause_label(cause)}"
-    message = (
-        f"there are {census.subjects} subjects with {events} events{what} only, so intervals are "
-        "rough"
-    )
-    return [EvaluationWarning("few-events", message)]
-
-
-def _check_horizon(problem: Problem, census: Census) -> list[EvaluationWarning]:
-    """Remarks on where the support ends, and on a tau that lies past it."""
-    found = []
-    tau, horizon, last = problem.tau, problem.horizon, census.last_time
-    why = _REASONS[problem.horizon_reason]
-    early = "" if tau is not None else stops_early(problem, census, why, "observed")
-    if early:
-        found.append(EvaluationWarning(problem.horizon_reason, early))
-    if tau is not None and tau > horizon:
-        message = (
-            f"tau is {tau:g}, but the data support times up to {horizon:g} only, because after it "
-            f"{why}; metrics with a horizon stop at {horizon:g}, other errors in time and the CRPS "
-            "at tau (see the column until)"
-        )
-        found.append(EvaluationWarning("tau-past-horizon", message))
-    end = last if problem.reference is None else problem.reference.last_time
-    if tau is not None and tau > end:
-        message = (
-            f"tau is {tau:g}, but the reference set is followed up to {end:g} only, so nothing is "
-            "known of the times in between"
-        )
-        found.append(EvaluationWarning("tau-past-follow-up", message))
-    return found
-
-
-def stops_early(problem: Problem, census: Census, why: str, seen: str) -> str:
-    """Name the metrics of this call that stop at the horizon though subjects are seen longer.
-
-    Empty where none does.
+    >>> warned("negative-times", "cox", "mae_po", count=3).message
+    '3 of the predicted times are below zero'
     """
-    horizon, last, past = problem.horizon, census.last_time, census.subjects_past_horizon
-    stop = [name for name in problem.asked if REGISTRY[name].stops == "horizon"]
-    if not stop or not past or not last > horizon * (1 + 1e-9):
+    found = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in numbers.items()
+    }
+    message = KINDS[code].message(found)
+    return EvaluationWarning(code, message, model, metric, group, time, affected, plain(found))
+
+
+@dataclass(frozen=True)
+class JoinedWarning:
+    """Warnings that say the same, apart from numbers and models.
+
+    Attributes
+    ----------
+    code : str
+        What it is, for programs.
+    cases : tuple of EvaluationWarning
+        Each model, metric, time and group by itself: all subjects first, then what affects most.
+    """
+
+    code: str
+    cases: tuple[EvaluationWarning, ...]
+    #: How many models there are, so that all of them need not be named.
+    model_count: int
+
+    @property
+    def weight(self) -> str:
+        """How grave it is: problem, caution or note, by its code and how much is affected."""
+        found = {graded(self.code, case.affected) for case in self.cases}
+        return next(weight for weight in WEIGHTS if weight in found)
+
+    @property
+    def affected(self) -> float | None:
+        """Largest share of subjects, events or the error that is affected, where that is known."""
+        return max((c.affected for c in self.cases if c.affected is not None), default=None)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Metrics that it is about; none where it is about the data."""
+        return _distinct(case.metric for case in self.cases)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Models that it is about; none where it is about all alike."""
+        return _distinct(case.model for case in self.cases)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Groups that it is about; none where it is about all subjects only."""
+        return _distinct(case.group for case in self.cases)
+
+    @property
+    def message(self) -> str:
+        """What it says; with the numbers of the first case."""
+        return self.text()[1]
+
+    def about(self, metrics: Iterable[str]) -> bool:
+        """Whether some case is about the data, or about one of the metrics."""
+        known = {None, *metrics}
+        return any(case.metric in known for case in self.cases)
+
+    def text(self, name: Name = str) -> tuple[str, str]:
+        """Return what it is about, and what it says; `name` gives the name of a metric."""
+        first, models, groups = self.cases[0], self.models, self.groups
+        metrics = _distinct(_metric(case, name) for case in self.cases)
+        whose = "all models" if 1 < len(models) == self.model_count else _some(models)
+        where = f"group{'s' * (len(groups) > 1)} {_some(groups)}" if groups else ""
+        where = f"also in {where}" if groups and first.group is None else where
+        inside = "; ".join(filter(None, (whose, where)))
+        places = f"{_some(metrics)} ({inside})" if metrics and inside else _some(metrics) or inside
+        said = str(first.message).rstrip(".")
+        others = len({case.message for case in self.cases}) - 1
+        if not others:
+            return places, said
+        # The numbers are those of the first case: which is it?
+        mine = [_metric(first, name)] * (len(metrics) > 1) + [first.model] * (len(models) > 1)
+        parts = [" of ".join(str(part) for part in mine if part)]
+        if groups:
+            parts.append("all subjects" if first.group is None else f"group {first.group}")
+        example = ", ".join(filter(None, parts))
+        if not example:
+            return places, f"{said} ({others} more of this kind)"
+        return places, f"for example {example}: {said}"
+
+    def advice(self, support: dict[str, Any], options: Mapping[str, str] | None = None) -> str:
+        """Say what to do; `options` are other names of arguments, as a shell has them."""
+        text = marked_advice(self.code, self.cases[0].metric, support)
+        named = re.sub(r"`(\w+)`", lambda m: (options or {}).get(m[1], m[1]), text)
+        return named.replace("`", "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "code": self.code,
+            "weight": self.weight,
+            "message": self.message,
+            "models": list(self.models),
+            "metrics": list(self.metrics),
+            "groups": list(self.groups),
+            "affected": self.affected,
+            "cases": [case.to_dict() for case in self.cases],
+        }
+
+    def __str__(self) -> str:
+        places, said = self.text()
+        return f"[{self.code}] {places + ': ' if places else ''}{said}"
+
+
+def joined(cases: Iterable[EvaluationWarning], data: dict[str, Any]) -> list[JoinedWarning]:
+    """Join warnings of one kind; those to read first come first.
+
+    Of one kind are those with the same code and words, whatever their numbers. Where an error said
+    why, or an earlier version wrote the message, all of a metric are of one kind, and so are those
+    of metrics about which the same is said.
+
+    Notes come last. Before them stand warnings about the data or a metric of the first screen, then
+    those about other metrics; the gravest first, and of equal ones that which affects most. `data`
+    has models, metrics and support, as `Evaluation.to_dict` has them.
+    """
+    cases = list(cases)
+    said: dict[tuple[str, str | None], set[str]] = {}
+    for case in cases:
+        said.setdefault((case.code, case.metric), set()).add(case.message)
+    found: dict[Any, list[EvaluationWarning]] = {}
+    for case in cases:
+        words = {name: v for name, v in case.numbers.items() if isinstance(v, str)}
+        same: Any = tuple(words.items())
+        if set(case.numbers) <= {"why"}:
+            same = frozenset(said[case.code, case.metric])
+        found.setdefault((case.code, same), []).append(case)
+    first, shown = headline(data), first_metrics(data) if data["metrics"] else []
+
+    def case_place(case: EvaluationWarning) -> tuple[bool, bool, float]:
+        return case.group is not None, case.metric not in shown, -_share(case.affected)
+
+    def place(warning: JoinedWarning) -> tuple[bool, bool, int, bool, float]:
+        weight, about = warning.weight, warning.about(shown)
+        grave = WEIGHTS.index(weight)
+        mine = first in warning.metrics
+        return weight == WEIGHTS[-1], not about, grave, not mine, -_share(warning.affected)
+
+    together = (
+        JoinedWarning(code, tuple(sorted(mine, key=case_place)), len(data["models"]))
+        for (code, _), mine in found.items()
+    )
+    return sorted(together, key=place)
+
+
+def warnings_of(data: dict[str, Any]) -> list[JoinedWarning]:
+    """Return the warnings of plain data, which this or an earlier version wrote."""
+    return joined(map(EvaluationWarning.of, cases_of(data)), data)
+
+
+def counted(warnings: list[JoinedWarning]) -> str:
+    """Say how many warnings there are, and how grave they are.
+
+    >>> case = EvaluationWarning("few-events", "there are 9 events only")
+    >>> counted([JoinedWarning("few-events", (case,), 1)]), counted([])
+    ('1 warning (1 caution)', 'no warnings')
+    """
+    if not warnings:
+        return "no warnings"
+    weights = [warning.weight for warning in warnings]
+    numbers = [(weights.count(weight), weight) for weight in WEIGHTS]
+    told = ", ".join(f"{n} {weight}{'s' * (n > 1)}" for n, weight in numbers if n)
+    return f"{len(warnings)} warning{'s' * (len(warnings) > 1)} ({told})"
+
+
+def graded(code: str, affected: float | None = None) -> str:
+    """Say how much a warning weighs, given the share of what it is about that is affected.
+
+    A caution about half of the subjects or more is a problem, and a problem with less than a
+    twentieth is a caution. A code of a newer version is a caution.
+
+    >>> graded("tail-times", 0.2), graded("tail-times", 0.6), graded("past-curve", 0.02)
+    ('caution', 'problem', 'caution')
+    """
+    usual = KINDS[code].weight if code in KINDS else "caution"
+    if affected is None or usual == "note":
+        return usual
+    if usual == "problem":
+        return usual if affected >= _LITTLE else "caution"
+    return "problem" if affected >= _MUCH else usual
+
+
+def marked_advice(code: str, metric: str | None, support: dict[str, Any]) -> str:
+    """Say what to do about a warning, with arguments between backticks; nothing done already.
+
+    Where the horizon of the metric ends already, an earlier `tau` is advised, not just any.
+
+    >>> marked_advice("distribution-tail", "mae_po", {"tau": None, "horizon": 2177.3})
+    'give `tau` (for example 2100)'
+    >>> marked_advice("distribution-tail", "mae_within", {"tau": None, "horizon": 2177.3})
+    'give an earlier `tau` than 2177.3'
+    """
+    if code not in KINDS:
         return ""
-    return (
-        f"{listed(stop)} {'stops' if len(stop) == 1 else 'stop'} at {horizon:g}, because after it "
-        f"{why}; {past} of {census.subjects} subjects are {seen} longer (up to {last:g})"
-    )
+    known = REGISTRY.get(metric or "")
+    tau, horizon = support.get("tau"), support["horizon"] or 0.0
+    stop = horizon if known is not None and known.within_horizon else None
+    stop = stop if tau is None else tau
+    example = ""
+    if horizon > 0:  # two digits, not above it
+        step = 10.0 ** (math.floor(math.log10(horizon)) - 1)
+        example = f" (for example {math.floor(horizon / step + 1e-9) * step:.6g})"
+    better = f"give `tau`{example}" if stop is None else f"give an earlier `tau` than {stop:.6g}"
+    advice = KINDS[code].advice.replace("give `tau`", better)
+    if code == "mean-weight" and support.get("delayed_entry"):
+        advice += "; weights below 1 may also say that who entered early is not followed "
+        advice += "that long: ask at an earlier `time`, or give `landmark`"
+    return advice
 
 
-def check_times(problem: Problem) -> list[EvaluationWarning]:
-    """Remark on times of interest past the support; of tau itself `_check_horizon` says so."""
-    late = [time for time in problem.times if time > problem.horizon and time != problem.tau]
-    if not late or not any(REGISTRY[name].reads == "time" for name in problem.asked):
-        return []
-    named = " and ".join(f"{time:g}" for time in late)
-    lie = "time of interest {} lies" if len(late) == 1 else "times of interest {} lie"
-    message = (
-        f"the {lie.format(named)} after {problem.horizon:g}, the last time that the data support"
-    )
-    if problem.on_unsupported == "truncate":
-        message += ", which is used instead"
-    return [EvaluationWarning("time-past-horizon", message)]
+def _share(affected: float | None) -> float:
+    """What is affected, for sorting; all of it where nothing says how much.
 
-
-def check_groups(sizes: dict[str, dict[str, int]]) -> list[EvaluationWarning]:
-    """Remark on groups that are too small for numbers of their own."""
-    small = [name for name, size in sizes.items() if is_small(size)]
-    if not small:
-        return []
-    named = ", ".join(small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
-    message = (
-        f"{len(small)} of {len(sizes)} groups have fewer than 30 subjects or 10 events ({named}), "
-        "so their numbers are rough, and they take no part in the test of whether groups differ"
-    )
-    return [EvaluationWarning("small-groups", message, affected=len(small) / len(sizes))]
-
-
-def check_sampling(fractional: bool, clusters: Clusters | None = None) -> list[EvaluationWarning]:
-    """Remarks on how the test subjects were sampled; `fractional`: frequencies are not whole."""
-    found = []
-    if fractional:
-        found.append(
-            EvaluationWarning(
-                "fractional-frequencies",
-                "the weights of y_test are not whole numbers but are taken as frequencies: a "
-                "weight of 2 means two subjects, and weights 100 times as large make standard "
-                "errors a tenth as large",
-            )
-        )
-    if clusters is not None and clusters.number < FEW_CLUSTERS:
-        found.append(
-            EvaluationWarning(
-                "few-clusters",
-                f"there are {clusters.number} clusters only (fewer than {FEW_CLUSTERS}), so "
-                "standard errors are rough and intervals are wide",
-            )
-        )
-    return found
-
-
-def check_measured(
-    metric: Metric, measured: Measured, model: str, clusters: Clusters | None = None
-) -> list[EvaluationWarning]:
-    """Remarks on one number."""
-    support, found = measured.support, []
-
-    def remark(code: str, message: str, affected: float | None = None) -> None:
-        found.append(EvaluationWarning(code, message, model, metric.name, affected=affected))
-
-    if np.isnan(measured.value):
-        why = support.get("note")
-        remark("not-applicable" if why else "undefined-metric", why or "no value on these data")
-    for note, count in (support.get("notes") or {}).items():
-        who = f"{count} subject{'s' * (count != 1)}"
-        if note.startswith("excluded: "):
-            are = "is" if count == 1 else "are"
-            remark("excluded", f"{who} {are} left out ({note.removeprefix('excluded: ')})")
-        else:
-            remark("changed", f"{note} ({who})")
-    if metric.usual_error:
-        _check_predicted_times(support, remark)
-    if metric.loss == "absolute":
-        _check_reference(metric, measured, remark)
-    if metric.reads_g:
-        _check_robust(measured, remark)
-    if np.isinf(measured.value) and measured.convention.get("interpolation") == "step":
-        remark(
-            "not-applicable",
-            "step curves give probability 0 to events before their first step or after their last, "
-            "which makes a logarithmic loss infinite",
-        )
-    elif np.isinf(measured.value):
-        remark(
-            "infinite",
-            "the model gave probability 0 to something that happened: its curve is flat at an "
-            "event, or still at 1, or already at 0",
-        )
-    if _clearly_below(measured, metric.range[0]):
-        remark("negative-score", below_zero(measured.value, metric.reads_g))
-    if support.get("thin_groups"):
-        remark(
-            "thin-groups",
-            f"too few events or survivors are expected by the time in {support['thin_groups']} of "
-            f"{support['groups']} groups of risk, so the p-value is rough",
-            support["thin_groups"] / support["groups"],
-        )
-    largest = support.get("largest_weight")
-    if largest is not None and largest > LARGE_WEIGHT:
-        remark(
-            "large-weight",
-            f"one subject stands for {largest:.1f} subjects, because G is small at its time",
-        )
-    if metric.is_share_of_pairs and turned_round(measured, _spread(measured, clusters)):
-        remark(
-            "c-below-half",
-            f"the value {measured.value:.3f} is significantly below 0.5, so the order may be "
-            "upside down",
-        )
-    return found
-
-
-def turned_round(measured: Measured, spread: float, errors: float = 2.0) -> bool:
-    """Whether a ranking is below one half by so many standard errors.
-
-    Where every pair is in the wrong order that error is 0. Few events may be so by chance: d of
-    them with a probability of 1 / d! at the most.
+    Without its last digits, so that rounding does not decide which of two equals comes first.
     """
-    known = spread > 0 or measured.support.get("events", 0) >= _ENOUGH_EVENTS
-    return bool(known and measured.value + errors * spread < 0.5)
+    return 1.0 if affected is None else round(affected, 9)
 
 
-def _spread(measured: Measured, clusters: Clusters | None) -> float:
-    """Return the standard error."""
-    psi = None if clusters is None else measured.psi
-    return measured.stderr if psi is None else standard_error(psi, clusters=clusters)
+def _metric(case: EvaluationWarning, name: Name) -> str:
+    """Name the metric of a warning, with its time; nothing where it is about the data."""
+    return f"{name(case.metric) if case.metric else ''} {when({'time': case.time})}".strip()
 
 
-def _clearly_below(measured: Measured, least: float) -> bool:
-    """Whether the value lies below what is possible, by more than rounding."""
-    if not measured.value < least:
-        return False
-    spread = measured.stderr
-    return bool(measured.value < least - (1e-9 * spread if np.isfinite(spread) else 0.0))
+def _distinct(names: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(name) for name in names if name))
 
 
-def _check_predicted_times(support: dict[str, Any], remark: _Remark) -> None:
-    """Remarks on where the predicted times came from; the same for all time errors."""
-    share = support.get("tail_share")
-    if share is not None and share > TAIL_SHARE:
-        remark(
-            "tail-times",
-            f"the curves of {percent(share)} of the subjects end above one half, so their medians "
-            "are extrapolated beyond the curve; differences in mean absolute errors may come from "
-            "that alone",
-            share,
-        )
-    if support.get("negative_predictions"):
-        remark(
-            "negative-times",
-            f"{support['negative_predictions']} of the predicted times are below zero",
-        )
+def _some(names: tuple[str, ...]) -> str:
+    """Name up to six.
 
-
-def _check_robust(measured: Measured, remark: _Remark) -> None:
-    """Remarks on what a doubly robust mean leans on."""
-    support = measured.support
-    tail = support.get("share_from_tail", 0.0)
-    if abs(tail) > TAIL_SHARE:
-        remark(
-            "law-tail",
-            f"{percent(tail)} of the error comes from times after the last one that the law of the "
-            "event time knows, where its tail is assumed",
-            abs(tail),
-        )
-    past = support.get("share_past_floor", 0.0)
-    if past > PAST_FLOOR:
-        remark(
-            "law-alone",
-            f"{percent(past)} of the subjects are observed after the time at which G reaches its "
-            "floor, and what lies beyond rests on the law of the event time alone",
-            past,
-        )
-
-
-def _check_reference(metric: Metric, measured: Measured, remark: _Remark) -> None:
-    """Remarks on what the reference set leaves open, unless a horizon closes it."""
-    method = metric.method
-    if method is None or not (method.extrapolates or method.misses_late):
-        return
-    support, last = measured.support, measured.support["last_reference_time"]
-    tau = measured.convention.get("tau")
-    if tau is not None and tau <= last:
-        return
-    past, left = support["censored_past_reference"], support["reference_survival_at_end"]
-    reach = support.get("largest_surrogate") or 0.0
-    if method.extrapolates and past:
-        remark(
-            "past-reference",
-            f"{past} subjects are censored after the last reference time {last:g}, so their "
-            "pseudo-observations multiply an assumed tail by the size of the reference set",
-        )
-    elif method.extrapolates and reach > FAR_SURROGATE * last:
-        remark(
-            "far-surrogates",
-            f"pseudo-observations reach {reach:g}, although the follow-up ends at {last:g}, so "
-            "they depend on the assumed tail of Kaplan-Meier",
-        )
-    if method.misses_late and left > UNSEEN_SHARE:
-        remark(
-            "unseen-times",
-            f"{percent(left)} of the reference set are event-free when the follow-up ends at "
-            f"{last:g}; errors after that time are missing, so the value is too small",
-            left,
-        )
+    >>> _some(("a", "b")), _some(tuple("abcdefgh")), _some(())
+    ('a and b', 'a, b, c, d, e and 3 more', '')
+    """
+    if not names:
+        return ""
+    if len(names) <= _MOST:
+        return listed(list(names))
+    return listed([*names[: _MOST - 1], f"{len(names) - _MOST + 1} more"])

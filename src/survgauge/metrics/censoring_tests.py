@@ -10,14 +10,14 @@ import numpy as np
 from scipy.special import chdtrc
 
 from .._tools.arrays import Floats, numbers
-from .._tools.short_repr import ShortRepr
+from .._tools.text import ShortRepr
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError
-from ..reference.cox import censoring_outcomes, feature_matrix
-from ..reference.kaplan_meier import KaplanMeier
-from ..reference.partial_likelihood import PartialLikelihood
-from ..reference.reference import Reference
-from .logrank import log_rank_test
+from ..estimators.cox import censoring_outcomes, feature_matrix
+from ..estimators.kaplan_meier import KaplanMeier
+from ..estimators.partial_likelihood import PartialLikelihood
+from ..estimators.reference import Reference
+from .group_tests import log_rank_test
 
 #: Follow-ups differ where the log-rank test has a smaller p-value than the first, and the mean
 #: follow-up differs by a larger share than the second.
@@ -83,8 +83,8 @@ class CensoringTest(ShortRepr):
 def censoring_test(X: Any, y: Any, *, features: Any = None) -> CensoringTest:
     """Test whether features tell when subjects are censored.
 
-    Weights 1/G from Kaplan-Meier assume that censoring does not depend on what the models know of
-    the subjects. The score test of a Cox model for the censoring times (events end the
+    Weights 1/G from Kaplan-Meier assume that censoring does not depend on the features of
+    the models. The score test of a Cox model for the censoring times (events end the
     observation, and come first at equal times) checks that; it needs no fit and always has a value.
 
     Parameters
@@ -186,7 +186,8 @@ def _read(X: Any, features: Any) -> tuple[list[str], Floats]:
         X = {name: X[column] for name, column in zip(names, X.columns, strict=True)}
     if isinstance(X, Mapping):
         names = [str(name) for name in X]
-        words = [n for n, column in zip(names, X.values(), strict=True) if _is_text(column)]
+        kinds = [np.asarray(column).dtype.kind for column in X.values()]
+        words = [name for name, kind in zip(names, kinds, strict=True) if kind not in "fiub"]
         if words:
             raise InputError(
                 f"X must hold numbers; column {words[0]!r} holds words or dates: make numbers of "
@@ -223,12 +224,6 @@ def _scaled(values: Floats) -> Floats:
     """
     _, exponent = np.frexp(np.abs(values).max(axis=0, initial=0.0))
     return np.ldexp(values, -exponent)
-
-
-def _is_text(column: Any) -> bool:
-    """Whether a column holds words or categories instead of numbers or flags."""
-    kind = np.asarray(column).dtype.kind
-    return kind not in "fiub"
 
 
 def _score_test(gradient: Floats, information: Floats) -> tuple[float, int]:

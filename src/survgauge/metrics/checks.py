@@ -41,7 +41,7 @@ def given_entry_of(curves: SurvivalCurves, y: Outcomes | IntervalOutcomes) -> Su
 
 
 def absent_replaced(curves: SurvivalCurves, y: Outcomes | IntervalOutcomes) -> SurvivalCurves:
-    """Give subjects of weight zero, who are absent, a curve that is known everywhere.
+    """Give subjects of weight zero, who do not count, a curve that is known everywhere.
 
     Their own might have another grid, or end before something is read off it; theirs becomes the
     first present subject's, which falls to zero in the end.

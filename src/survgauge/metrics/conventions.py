@@ -1,19 +1,40 @@
-"""Conventions in which packages differ, as presets, so that published numbers can be checked."""
+"""Conventions in which packages differ, as presets, and settings that only specialists change."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import Any
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from functools import wraps
+from typing import Any, TypeVar
 
+from .._tools.arrays import LARGEST, flag, one_number, probability, shown, whole_number
+from .._tools.writing import WrittenOut
+from ..data.interpolation import check_tail
 from ..errors import InputError, one_of
+from ..estimators.conditional import check_floor
+from ..estimators.kaplan_meier import AREAS
 
 #: Fields that only metrics of ranking look at.
 _RANKING = {"concerns": "ranking"}
+#: Fields that say what is asked for, and not how ties, limits and divisors are taken.
+_SETTING = {"concerns": "setting"}
+_ONE_OF = {
+    "area": AREAS,
+    "normalize": ("n", "weights", "events"),
+    "on_unsupported": ("truncate", "raise", "nan"),
+    "reference": ("fixed", "redrawn"),
+}
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class Convention:
-    """How ties, limits and divisors are taken by the metrics that weight by 1/G.
+@dataclass(frozen=True, repr=False)
+class Convention(WrittenOut):
+    """How ties, limits and divisors are taken, and settings that only specialists change.
+
+    Functions that take a `convention` take the name of a preset, or one of these; see `of` for a
+    preset with other settings.
 
     Attributes
     ----------
@@ -56,9 +77,42 @@ class Convention:
         Area under Kaplan-Meier of the margin times in ``concordance_index(method="margin")``.
     margin_pairs : {"weighted", "seen_whole"}
         Whether pairs whose order was seen weigh 1 there, whatever their margin times weigh.
+    weighted : bool
+        Whether imputed times of censored subjects weigh 1 - S(c) (the paper's confidence) or 1.
+    area : {"step", "trapezoid"}
+        Area under Kaplan-Meier of the time errors; see `surrogate_times`.
+    tail : {"linear", "exponential", "hold", "nan"}
+        How Kaplan-Meier goes on past its last time, in the time errors.
+    normalize : {"n", "weights", "events"}
+        Divisor of ``ipcw_d``: all subjects, the sum of weights, or the number of events.
+    floor : float
+        Least G of ``dr``: no event counts for more than 1/floor subjects, and what lies beyond
+        rests on the distribution of the event time alone.
+    on_unsupported : {"truncate", "raise", "nan"}
+        What metrics do at times past the follow-up or past the horizon, or where G = 0.
+    min_g, min_at_risk : float
+        The horizon is the last time with G above `min_g` and at least `min_at_risk` test subjects
+        at risk.
+    threshold : float, optional
+        Of `evaluate`: predicted risk from which on a subject is treated, for net_benefit, which
+        needs it and belongs to the default metrics where it is given.
+    censoring : {"test", "train"}, KaplanMeier or callable, optional
+        Of `evaluate`: where G comes from, instead of `g_source`; or the caller's own G.
+    n_boot : int
+        Of `evaluate`: replicates where a metric has no analytic standard error.
+    reference : {"fixed", "redrawn"}
+        Of `evaluate`: whether intervals take the reference set as given, or redraw it with the
+        test set (then every interval comes from the bootstrap).
+
+    Examples
+    --------
+    >>> Convention(tail="exponential")
+    Convention('survgauge', tail='exponential')
+    >>> Convention.of("sksurv", on_unsupported="nan").event_limit
+    'right'
     """
 
-    name: str
+    name: str = "survgauge"
     g_ties: str = "events_first"
     g_floor: float = 0.0
     event_limit: str = "left"
@@ -78,10 +132,112 @@ class Convention:
     margin_area: str = field(default="step", metadata=_RANKING)
     margin_pairs: str = field(default="weighted", metadata=_RANKING)
 
+    weighted: bool = field(default=True, metadata=_SETTING)
+    area: str = field(default="step", metadata=_SETTING)
+    tail: str = field(default="linear", metadata=_SETTING)
+    normalize: str = field(default="n", metadata=_SETTING)
+    floor: float = field(default=0.1, metadata=_SETTING)
+    on_unsupported: str = field(default="truncate", metadata=_SETTING)
+    min_g: float = field(default=0.05, metadata=_SETTING)
+    min_at_risk: float = field(default=10, metadata=_SETTING)
+    threshold: float | None = field(default=None, metadata=_SETTING)
+    censoring: Any = field(default=None, metadata=_SETTING, compare=False)
+    n_boot: int = field(default=100, metadata=_SETTING)
+    reference: str = field(default="fixed", metadata=_SETTING)
+
+    def __post_init__(self) -> None:
+        for name, known in _ONE_OF.items():
+            one_of(name, getattr(self, name), known)
+        check_tail(self.tail)
+        check_floor(self.floor)
+        whole_number(self.n_boot, "n_boot", 0)
+        if self.threshold is not None:
+            probability(self.threshold, "threshold")
+        object.__setattr__(self, "weighted", flag(self.weighted, "weighted"))
+        if not 0 <= one_number(self.min_g) < 1:
+            raise InputError(f"min_g must be a probability below 1; got {shown(self.min_g)}")
+        checked_at_risk(self.min_at_risk)
+
+    @classmethod
+    def of(cls, given: str | Convention | None = None, **settings: Any) -> Convention:
+        """Look a preset up by name (None is our own), with other settings if there are any."""
+        if given is None:
+            found = CONVENTIONS["survgauge"]
+        elif isinstance(given, Convention):
+            found = given
+        elif isinstance(given, str):
+            one_of("convention", given.lower(), CONVENTIONS)
+            found = CONVENTIONS[given.lower()]
+        else:
+            raise InputError(
+                f"convention must be a name or a Convention; got {type(given).__name__}"
+            )
+        unknown = [name for name in settings if name not in SETTINGS]
+        if unknown:
+            raise InputError(
+                f"unknown setting {unknown[0]!r}; settings are time, tau, convention, "
+                f"{', '.join(SETTINGS)}"
+            )
+        return replace(found, **settings) if settings else found
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """Fields besides the name that are not this package's usual ones."""
+        own = {f.name: getattr(self, f.name) for f in fields(self)[1:]}
+        usual = {f.name: f.default for f in fields(self)[1:]}
+        return {n: v for n, v in own.items() if v is not usual[n] and v != usual[n]}
+
+    def __repr__(self) -> str:
+        changed = [f"{name}={value!r}" for name, value in self.changed.items()]
+        return f"Convention({', '.join([repr(self.name), *changed])})"
+
     def as_dict(self) -> dict[str, Any]:
         """Return the fields that concern G and scores, with `convention` for the name."""
-        shown = {f.name: getattr(self, f.name) for f in fields(self) if f.metadata != _RANKING}
+        shown = {f.name: getattr(self, f.name) for f in fields(self) if not f.metadata}
         return {"convention": shown.pop("name"), **shown}
+
+    @property
+    def is_own(self) -> bool:
+        """Whether ties, limits and divisors are this package's, whatever the settings."""
+        return all(
+            getattr(self, f.name) == f.default for f in fields(self) if f.metadata != _SETTING
+        )
+
+    @property
+    def of_times(self) -> dict[str, Any]:
+        """What methods for censored subjects look at."""
+        return {name: getattr(self, name) for name in ("weighted", "area", "tail", "floor")}
+
+
+def checked_at_risk(number: Any) -> float:
+    """Return how many subjects must be at risk at the horizon."""
+    if not 1 <= one_number(number) <= LARGEST:
+        raise InputError(f"min_at_risk must be a number of at least 1; got {shown(number)}")
+    return float(number)
+
+
+#: Names of the settings.
+SETTINGS = tuple(f.name for f in fields(Convention) if f.metadata == _SETTING)
+
+
+def takes_settings(function: _Function) -> _Function:
+    """Let a function with a `convention` take settings as arguments too, as in version 0.1."""
+    known = inspect.signature(function).parameters
+
+    @wraps(function)
+    def called(*args: Any, **options: Any) -> Any:
+        old = {name: options.pop(name) for name in SETTINGS if name in options.keys() - known}
+        if old:
+            told = ", ".join(f"{name}={shown(value)}" for name, value in old.items())
+            message = (
+                f"settings of {function.__name__} as arguments go in 0.3; write "
+                f"convention=sg.Convention({told})"
+            )
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            options["convention"] = Convention.of(options.get("convention"), **old)
+        return function(*args, **options)
+
+    return called  # type: ignore[return-value]
 
 
 CONVENTIONS = {
@@ -136,15 +292,3 @@ CONVENTIONS = {
         ),
     )
 }
-
-
-def convention_of(value: str | Convention | None) -> Convention:
-    """Look a preset up by name; None is our own."""
-    if value is None:
-        return CONVENTIONS["survgauge"]
-    if isinstance(value, Convention):
-        return value
-    if not isinstance(value, str):
-        raise InputError(f"convention must be a name or a Convention; got {type(value).__name__}")
-    one_of("convention", value.lower(), CONVENTIONS)
-    return CONVENTIONS[value.lower()]

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._tools.arrays import Bools, Floats, Ints, stored_once
 from .._tools.sorting import sorting_order
-from ..reference.partial_likelihood import FLAT, TIES, PartialLikelihood, maximise
+from ..estimators.partial_likelihood import FLAT, TIES, PartialLikelihood, maximise
 
 __all__ = ["TIES", "CoxRegression"]
 
@@ -102,12 +102,10 @@ class CoxRegression:
         out[..., self._order] = values
         return out
 
-    def relative_risk(self, step: Floats | None = None) -> Floats:
-        """exp of `log_risk` of the subjects that the model was fitted to, had beta moved."""
-        likelihood, beta = self._likelihood, self._point.beta
-        if step is not None:
-            beta = beta + step[likelihood.used] * likelihood.scale
-        found = self._as_given(likelihood.relative_risk(beta, self._point.shift))
+    def relative_risk(self) -> Floats:
+        """exp of `log_risk` of the subjects that the model was fitted to."""
+        relative = self._likelihood.relative_risk(self._point.beta, self._point.shift)
+        found = self._as_given(relative)
         return found if self._late is None else found[: self._late[0]]
 
     def hazard(self, t: float) -> float:
@@ -115,7 +113,7 @@ class CoxRegression:
         return self._hazard(t)[0]
 
     def _hazard(self, t: float) -> tuple[float, Floats]:
-        """The hazard and its derivative by beta; whoever asks for one often needs the other."""
+        """The hazard and its derivative by beta; callers of one often need the other."""
         if t not in self._hazards:
             self._hazards[t] = self._likelihood.hazard(self._point, t)
         return self._hazards[t]
@@ -140,13 +138,10 @@ class CoxRegression:
         return found[:, :number]
 
     def column_sums(self, values: Floats) -> Floats:
-        """Sums of the standardised columns that vary, times values: (used,)."""
+        """Sums of the centred columns, times values: (p,)."""
         if self._late is not None:
             values = np.concatenate((values, np.zeros(self._late[1].size)))
-        return self._likelihood.column_sums(values if self._order is None else values[self._order])
-
-    def per_unit(self, along: Floats) -> Floats:
-        """Coefficients of `beta` from those of beta per standard deviation of the used columns."""
-        out = np.zeros(self.beta.size)
-        out[self._likelihood.used] = along * self._likelihood.scale
-        return out
+        likelihood, found = self._likelihood, np.zeros(self.beta.size)
+        sums = likelihood.column_sums(values if self._order is None else values[self._order])
+        found[likelihood.used] = sums * likelihood.scale
+        return found

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._tools.arrays import Floats
-from .._tools.chunks import chunks
-from ..data.since import SAME
+from .._tools.running import chunks
+from ..data.outcome_parts import SAME
 from ..errors import one_of
 
 #: Equal steps of the usual grid.

@@ -1,4 +1,4 @@
-"""The door of metrics for interval-censored outcomes: subjects, and the law inside an interval."""
+"""What metrics of interval-censored outcomes are given: subjects, and their distribution."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import numpy as np
 
 from .._tools.arrays import Bools, Floats
 from ..data.curves import SurvivalCurves
-from ..data.intervals import IntervalOutcomes
-from ..data.sampling import sampled
+from ..data.intervals import IntervalOutcomes, sampled
 from ..errors import InputError
-from ..reference.conditional import Conditional
-from ..reference.law_pulls import EstimatedLaw, LawPulls
-from ..reference.turnbull import Turnbull
+from ..estimators.conditional import Conditional
+from ..estimators.distribution_derivative import DistributionDerivative, EstimatedDistribution
+from ..estimators.turnbull import Turnbull
 from .checks import check_curves
-from .details import Details
+from .score import Score
 from .support import Support
 
-#: A law that gives an interval less than this says nothing about the time inside it.
+#: A distribution that gives an interval less than this says nothing about the time inside it.
 _NOTHING = 1e-12
 
 
@@ -28,35 +27,43 @@ class Subjects:
     """Interval-censored subjects, and what each counts in averages."""
 
     y: IntervalOutcomes
-    mass: Floats
+    weight: Floats
 
     @classmethod
     def of(cls, y_true: Any, sample_weight: Any = None) -> Subjects:
         """Read outcomes and sampling weights."""
-        y, mass = sampled(IntervalOutcomes.of(y_true, "y_true"), sample_weight)
-        return cls(y, y.weight if mass is None else mass)
+        y, weight = sampled(IntervalOutcomes.of(y_true, "y_true"), sample_weight)
+        return cls(y, y.weight if weight is None else weight)
 
     def mean(
         self,
         loss: Floats,
         convention: dict[str, Any],
         support: Support,
-        law: LawInside | None = None,
-        pulls: LawPulls | None = None,
-    ) -> Details:
+        distribution: DistributionInside | None = None,
+        derivative: DistributionDerivative | None = None,
+    ) -> Score:
         """Average a loss of each subject, with contributions and counts.
 
-        `pulls` are those of the sum of the losses on a law that was estimated from the subjects.
+        `derivative` are those of the sum of the losses on a distribution that was estimated from
+        the subjects.
         """
-        y, mass = self.y, self.mass
-        loss = np.where(mass > 0, loss, 0.0)  # absent subjects, whose loss may be infinite
-        total = float(mass.sum())
-        value = float((mass * loss).sum()) / total
-        psi = mass * (loss - value) / total if np.isfinite(value) else None
-        pulls = None if pulls is None else pulls.scaled(1.0 / total)
-        if pulls is not None and psi is not None and law is not None and law.here:
-            whose = EstimatedLaw(cast(Turnbull, law.law), np.arange(len(y)), y.weight)
-            psi, pulls = psi + whose.influence(pulls), None
+        y, weight = self.y, self.weight
+        loss = np.where(weight > 0, loss, 0.0)  # where it is zero a loss may be infinite
+        total = float(weight.sum())
+        value = float((weight * loss).sum()) / total
+        contributions = weight * (loss - value) / total if np.isfinite(value) else None
+        derivative = None if derivative is None else derivative.scaled(1.0 / total)
+        if (
+            derivative is not None
+            and contributions is not None
+            and distribution is not None
+            and distribution.here
+        ):
+            whose = EstimatedDistribution(
+                cast(Turnbull, distribution.distribution), np.arange(len(y)), y.weight
+            )
+            contributions, derivative = contributions + whose.influence(derivative), None
         exact = int(np.count_nonzero(y.exact & (y.weight > 0)))
         support.counts |= {
             "subjects": y.count,
@@ -67,22 +74,40 @@ class Subjects:
         }
         frequency = y.weight if y.weighted else None
         result = support.result()
-        return Details(value, convention, result, psi, frequency, pulls=pulls, counted=support)
+        return Score(
+            value,
+            convention,
+            result,
+            contributions,
+            frequency,
+            derivative=derivative,
+            counted=support,
+        )
 
 
-def law_name(in_sample: bool) -> str:
-    """Say whose law Turnbull's is."""
+def refuse_options(given: dict[str, Any]) -> None:
+    """Refuse options of right-censored outcomes where outcomes are interval-censored."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"{name} does not go with IntervalOutcomes; leave it out, or pass right-censored "
+                "outcomes"
+            )
+
+
+def distribution_name(in_sample: bool) -> str:
+    """Say whose distribution Turnbull's is."""
     return f"Turnbull's, {'test outcomes in sample' if in_sample else 'training outcomes'}"
 
 
 @dataclass(frozen=True)
-class LawInside:
+class DistributionInside:
     """What is assumed of the event time inside each subject's interval.
 
     Attributes
     ----------
-    law : Turnbull or SurvivalCurves
-        One law for everybody, or one per subject.
+    distribution : Turnbull or SurvivalCurves
+        One distribution for everybody, or one per subject.
     of : str
         Whose it is, for the convention.
     moves : bool
@@ -91,67 +116,76 @@ class LawInside:
         Whether these are the subjects at hand, and not more.
     """
 
-    law: Turnbull | SurvivalCurves
+    distribution: Turnbull | SurvivalCurves
     of: str
     moves: bool = False
     here: bool = False
 
     @classmethod
-    def given(cls, law: Any, who: Subjects, y_train: Any = None) -> LawInside:
-        """Read the law: Turnbull's of the training or the test outcomes unless one is given."""
-        if isinstance(law, LawInside):
-            return law
-        if isinstance(law, Conditional):
-            law = law.law
-        if isinstance(law, Turnbull):
-            return cls(law, "Turnbull's, as given")
-        if law is not None:
+    def given(cls, distribution: Any, who: Subjects, y_train: Any = None) -> DistributionInside:
+        """Read the distribution: Turnbull's of training or test outcomes unless one is given."""
+        if isinstance(distribution, DistributionInside):
+            return distribution
+        if isinstance(distribution, Conditional):
+            distribution = distribution.distribution
+        if isinstance(distribution, Turnbull):
+            return cls(distribution, "Turnbull's, as given")
+        if distribution is not None:
             if y_train is not None:
-                raise InputError("give law or y_train, not both: y_train serves Turnbull's law")
-            return cls(check_curves(law, who.y), "one per subject, as given")
+                raise InputError(
+                    "give distribution or y_train, not both: y_train serves Turnbull's distribution"
+                )
+            return cls(check_curves(distribution, who.y), "one per subject, as given")
         if y_train is not None:
-            return cls(Turnbull.fit(IntervalOutcomes.of(y_train, "y_train")), law_name(False))
-        known = Turnbull.fit(who.y.reweighted(who.mass))
-        return cls(known, law_name(True), moves=True, here=True)
+            return cls(
+                Turnbull.fit(IntervalOutcomes.of(y_train, "y_train")), distribution_name(False)
+            )
+        known = Turnbull.fit(who.y.reweighted(who.weight))
+        return cls(known, distribution_name(True), moves=True, here=True)
 
     def at(self, t: Floats) -> Floats:
         """Survival of each subject at its own time; 0 at infinity."""
         finite = np.isfinite(t)
         known = np.where(finite, t, 0.0)
-        law = self.law
-        found = law.at(known) if isinstance(law, Turnbull) else law.at_own(known)
+        distribution = self.distribution
+        found = (
+            distribution.at(known)
+            if isinstance(distribution, Turnbull)
+            else distribution.at_own(known)
+        )
         return np.where(finite, found, 0.0)
 
     def inside(self, y: IntervalOutcomes) -> Inside:
-        """Look up the law at both ends of every interval."""
+        """Look up the distribution at both ends of every interval."""
         return Inside(y, self, self.at(y.lower), self.at(y.upper))
 
 
 @dataclass(frozen=True)
 class Inside:
-    """The law given the interval of each subject."""
+    """The distribution given the interval of each subject."""
 
     y: IntervalOutcomes
-    law: LawInside
+    distribution: DistributionInside
     at_lower: Floats
     at_upper: Floats
 
     @property
     def silent(self) -> Bools:
-        """Whose interval the law gives no mass, so that it says nothing about the time inside."""
+        """Whose interval has probability 0, so that nothing is said about the time inside."""
         return (self.at_lower - self.at_upper <= _NOTHING) & ~self.y.exact
 
-    def support(self, mass: Floats) -> Support:
-        """Count those about whom the law says nothing."""
-        found = int(np.count_nonzero(self.silent & (mass > 0)))
-        return Support(counts={"outside_law": found})
+    def support(self, weight: Floats) -> Support:
+        """Count those about whom the distribution says nothing."""
+        found = int(np.count_nonzero(self.silent & (weight > 0)))
+        return Support(counts={"outside_distribution": found})
 
     def happened(self, t: Floats, survival: Floats, rows: slice | Any = slice(None)) -> Floats:
         r"""Probability that the event has happened by each of `t`, given the interval: (rows, k).
 
-        `survival` is the law at `t`, (k,) or (rows, k). Known where t <= lower (0) and t >= upper
-        (1); in between (S(l) - S(t)) / (S(l) - S(u)). Where the law gives the interval no mass, the
-        time is taken as spread evenly over it, or, without an upper bound, as right after it.
+        `survival` is the distribution at `t`, (k,) or (rows, k). Known where t <= lower (0) and t
+        >= upper (1); in between (S(l) - S(t)) / (S(l) - S(u)). Where the distribution gives the
+        interval no weight, the time is taken as spread evenly over it, or, without an upper bound,
+        as right after it.
         """
         lower, upper = self.y.lower[rows, None], self.y.upper[rows, None]
         first, last = self.at_lower[rows, None], self.at_upper[rows, None]

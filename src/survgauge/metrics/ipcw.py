@@ -1,25 +1,25 @@
-"""Inverse probability of censoring weights: how likely it was that we saw what we saw."""
+"""Weights 1/G: how likely it was that we saw what we saw, and up to where the data support that."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, dot
-from ..data.entry import refuse_entry
+from .._tools.arrays import Floats, dot, numbers, one_number, positive
+from .._tools.sorting import sorting_order
+from ..data.intervals import IntervalOutcomes
+from ..data.outcome_parts import on_known
 from ..data.outcomes import Outcomes
 from ..errors import InputError, one_of
-from ..reference.dependence import dependence_of
-from ..reference.dependent_g import DependentG, assumed_g
-from ..reference.estimated_g import EstimatedG
-from ..reference.g_source import WholeG, ask_g, g_source
-from ..reference.kaplan_meier import KaplanMeier
-from ..reference.reference import Reference
+from ..estimators.conditional import Conditional
+from ..estimators.estimated_g import EstimatedG, WholeG, ask_g, g_source
+from ..estimators.kaplan_meier import KaplanMeier, RiskTable
+from ..estimators.reference import Reference
 from .conventions import Convention
 
-POLICIES = ("truncate", "raise", "nan")
 #: Sources of G as results name them.
 G_SOURCES = {
     "test": "test outcomes, in sample",
@@ -30,17 +30,18 @@ G_SOURCES = {
 
 def check_policy(on_unsupported: object) -> None:
     """Refuse an unknown policy for times that the data do not support."""
-    one_of("on_unsupported", on_unsupported, POLICIES)
+    one_of("on_unsupported", on_unsupported, ("truncate", "raise", "nan"))
 
 
-def check_convention(convention: Convention, what: str = "dependence") -> None:
-    """Refuse limits of G that mean nothing where censoring depends on the event, or entry."""
+def _check_entry_limits(convention: Convention) -> None:
+    """Refuse limits of G that mean nothing where subjects enter late."""
     ours = Convention("")
     for name in ("g_ties", "g_floor", "event_limit", "survivor_limit"):
         if getattr(convention, name) != getattr(ours, name):
             raise InputError(
-                f"{what} goes with our own limits of G; convention {convention.name!r} has "
-                f"{name}={getattr(convention, name)!r}: leave convention or {what} out"
+                "delayed entry goes with our own limits of G; convention "
+                f"{convention.name!r} has {name}={getattr(convention, name)!r}: leave convention "
+                "or delayed entry out"
             )
 
 
@@ -62,11 +63,9 @@ class CensoringWeights:
         Last test time, where `y` is only a part of the test set.
     contributions : bool
         Whether what subjects contribute through their own G will be asked for; it takes memory.
-    mass : ndarray of shape (n,), optional
+    weight : ndarray of shape (n,), optional
         Frequency times sampling weight, by which G of the test subjects is estimated; None: no
         sampling weights.
-    dependence : float or Dependence, optional
-        Dependence of event and censoring time that is assumed; None: none.
     """
 
     def __init__(
@@ -77,20 +76,12 @@ class CensoringWeights:
         convention: Convention,
         follow_up: float | None = None,
         contributions: bool = True,
-        mass: Floats | None = None,
-        dependence: Any = None,
+        weight: Floats | None = None,
     ) -> None:
-        self.y, self.convention, self._mass = y, convention, mass
-        assumed = dependence_of(dependence)
+        self.y, self.convention, self._weight = y, convention, weight
+        censoring = convention.censoring if censoring is None else censoring
         if y.entry is not None:
-            check_convention(convention, "delayed entry")
-        if assumed is not None:
-            refuse_entry(y.entry, "y_true")
-        if assumed is not None:
-            check_convention(convention)
-            known = None if y_train is None else Reference.of(y_train)
-            given = assumed, censoring, self._weighed, known, convention.g_source
-            censoring, y_train = assumed_g(*given), known
+            _check_entry_limits(convention)
         #: "test", "train" or "given".
         self.source = g_source(censoring, y_train is not None, convention.g_source)
         self.reference = Reference(y) if y_train is None else Reference.of(y_train, entry=True)
@@ -99,7 +90,8 @@ class CensoringWeights:
         if isinstance(censoring, WholeG):
             self._whole = censoring.flipped or censoring.km
         self._given: Any = censoring if self.source == "given" else None
-        self._follow_up = follow_up
+        #: Last test time, where it was given.
+        self.given_follow_up = follow_up
         self.contributions = contributions
 
     @property
@@ -128,14 +120,14 @@ class CensoringWeights:
     @property  # its counts are as large as the outcomes, and only G is asked for again
     def _followed(self) -> Reference:
         """The subjects that G is estimated from."""
-        if self.source == "train" or (self.in_sample and self._mass is None):
+        if self.source == "train" or (self.in_sample and self._weight is None):
             return self.reference
         return Reference(self._weighed)
 
     @property
     def _weighed(self) -> Outcomes:
         """The test subjects, each standing for as many of the population as it was sampled for."""
-        return self.y if self._mass is None else self.y.reweighted(self._mass)
+        return self.y if self._weight is None else self.y.reweighted(self._weight)
 
     @property
     def own(self) -> bool:
@@ -144,7 +136,7 @@ class CensoringWeights:
 
     @property
     def of_more(self) -> bool:
-        """Whether G is that of more subjects than these, whose times know its steps."""
+        """Whether G is that of more subjects than these, so that it has more steps."""
         return self._whole is not None
 
     @cached_property
@@ -198,11 +190,6 @@ class CensoringWeights:
         own[~self.y.event | (own <= 0)] = np.inf
         return np.divide(1.0, own, out=own)
 
-    @property
-    def by_difference(self) -> bool:
-        """Whether those event-free are known by difference, as censoring depends on the event."""
-        return isinstance(self.km, DependentG)
-
     @cached_property
     def lost_events(self) -> int:
         """Events that carry no weight because G = 0 there."""
@@ -230,18 +217,18 @@ class CensoringWeights:
         """G for somebody event-free past each of the times, where it is one step function."""
         return self._read(times, self.convention.survivor_limit)
 
-    def partner_weight(self, t: float) -> Floats:
+    def comparator_weight(self, t: float) -> Floats:
         """1/G of each subject with the limit for events at `t`, 0 where G = 0: (n,)."""
         g = self._read(np.full(len(self.y), float(t)), self.convention.event_limit)
         return np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
 
-    def mean_weight(self, t: float | None, mass: Floats | None = None) -> float:
+    def mean_weight(self, t: float | None, subject_weight: Floats | None = None) -> float:
         """Mean weight of the subjects in a score at `t`; without one, of a score of all events.
 
         An event until `t` weighs 1/G, somebody observed longer 1/G(t), somebody censored before
         nothing. Where G describes these subjects that is 1 on average, less what cannot be seen.
         """
-        p = self.y.weight if mass is None else mass
+        p = self.y.weight if subject_weight is None else subject_weight
         weight = self.event_weight
         if t is None:
             return dot(p, weight) / float(p.sum())
@@ -257,7 +244,7 @@ class CensoringWeights:
     @cached_property
     def follow_up(self) -> float:
         """Last time of the test set."""
-        given = self._follow_up
+        given = self.given_follow_up
         return float(self.y.present().time.max()) if given is None else given
 
     @cached_property
@@ -268,10 +255,6 @@ class CensoringWeights:
     def describe(self) -> dict[str, Any]:
         """Return the part of a result's convention that concerns G."""
         described = {**self.convention.as_dict(), "censoring": G_SOURCES[self.source]}
-        if isinstance(self.km, DependentG):
-            described["censoring"] = G_SOURCES[self.km.source]
-            described["dependence"] = str(self.km.dependence)
-            described["event_free"] = "everybody less the weighted events"
         if self.y.entry is not None:
             described["entry"] = "curves and G given being event-free and uncensored at entry"
         return described
@@ -303,13 +286,6 @@ def below_floor(km: KaplanMeier | None, min_g: float, since: float | None = None
     return float(km.times[low[0]]) if km is not None and low.size else float("inf")
 
 
-def end_of_g(weights: CensoringWeights, min_g: float) -> float:
-    """Horizon as far as G alone decides it, had the test subjects been followed for ever."""
-    km = weights.common
-    until = identified_until(km, weights.convention, float("inf"))
-    return min(until, below_floor(km, min_g))
-
-
 def g_rules(convention: Convention) -> dict[str, str]:
     """Ties and limits of G, as `EstimatedG` takes them."""
     return {
@@ -323,3 +299,116 @@ def g_rules(convention: Convention) -> dict[str, str]:
 def flipped_g(y: Outcomes) -> KaplanMeier:
     """Kaplan-Meier on flipped flags: tied events stay at risk of censoring."""
     return KaplanMeier.fit(Outcomes(y.time, ~y.event, y.weight if y.weighted else None))
+
+
+#: Share of the subjects after whose loss, without an event, metrics of intervals stop: one
+#: distribution stands for them.
+MOST_LOST = 0.25
+#: Share of the subjects that may be event-free and hardly ever observed at the horizon.
+HIDDEN = 0.1
+
+
+def times_of_interest(
+    given: float | Sequence[float] | None,
+    tau: float | None,
+    reference: Outcomes | IntervalOutcomes,
+) -> tuple[float, ...]:
+    """Return the times given, else tau, else the median observed time of the reference set.
+
+    Then half of the subjects are still observed, whatever share of them is censored. There is no
+    such time where nobody had the event.
+    """
+    if given is not None:
+        if (
+            np.isfinite(one_number(given))
+            or isinstance(given, str)
+            or not hasattr(given, "__len__")
+        ):
+            return (positive(given, "time"),)
+        times = [positive(time, "time") for time in numbers(given, "time").tolist()]
+        if not times:
+            raise InputError("time must be one or several times; got none")
+        return tuple(dict.fromkeys(times))
+    if tau is not None:
+        return (tau,)
+    known = reference.present()
+    if not known.event.any():
+        return (float("nan"),)
+    # The middle between two times may be one of a third subject, but for rounding.
+    return (on_known(_median(known.time, known.weight if known.weighted else None), known.time),)
+
+
+def _median(times: Floats, weight: Floats | None) -> float:
+    """Median of times that stand for `weight` subjects each."""
+    if weight is None:
+        return float(np.median(times))
+    order = sorting_order(times)
+    reached = np.cumsum(weight[order])
+    half = reached[-1] / 2
+    middle = reached.searchsorted(half, "left"), reached.searchsorted(half, "right")
+    return float(times[order][list(middle)].mean())
+
+
+def supported_until(
+    weights: CensoringWeights, min_g: float, min_at_risk: float
+) -> tuple[float, str]:
+    """Largest time with G(t-) >= `min_g` and at least `min_at_risk` test subjects at risk.
+
+    Where no time qualifies, the range that is identified at all. Also says what ends it:
+    "thin-risk-set", "g-below-floor" or "past-follow-up".
+    """
+    y = weights.y.present()
+    ends = {"past-follow-up": weights.identified_until}
+    table = RiskTable.of(y)
+    enough = np.flatnonzero(table.at_risk >= min_at_risk)
+    if enough.size:
+        ends["thin-risk-set"] = float(table.times[enough[-1]])
+    floor = below_floor(weights.common, min_g, supported_since(y, min_at_risk))
+    if np.isfinite(floor):
+        ends["g-below-floor"] = floor
+    reason = min(ends, key=lambda name: ends[name])
+    return ends[reason], reason
+
+
+def observable_until(given: Conditional | None, floor: float) -> float:
+    """Last time at which nearly all subjects who are event-free could still be observed.
+
+    From then on more than `HIDDEN` of all subjects are expected to be event-free with a G(t|x)
+    below the `floor`, so that what is said about them rests on the distribution of T alone.
+    Infinite where censoring does not depend on the subject.
+    """
+    if given is None or given.censoring is None:
+        return float("inf")
+    times = given.censoring.times
+    hidden: Any = given.censoring.survival < floor
+    if given.distribution is not None:
+        hidden = hidden * given.distribution.at(times)
+    elif given.incidence is not None:
+        hidden = hidden * given.incidence.survival().at(
+            np.minimum(times, given.incidence.times[-1])
+        )
+    late = np.flatnonzero(hidden.mean(axis=0) > HIDDEN)
+    return float(times[late[0]]) if late.size else float("inf")
+
+
+def supported_since(y: Outcomes, min_at_risk: float) -> float | None:
+    """First time with enough subjects at risk under delayed entry; None: from the beginning."""
+    if y.entry is None:
+        return None
+    return RiskTable.of(y).enough_from(min_at_risk)
+
+
+def watched_until(y: IntervalOutcomes, number: float) -> tuple[float, str]:
+    """Last time until which enough subjects were watched and few were lost, and what ends it."""
+    known = y.present()
+    order = known.order()
+    time, weight = known.time[order], known.weight[order]
+    ends = {"past-follow-up": float(time[-1])}
+    enough = np.flatnonzero(np.cumsum(weight[::-1])[::-1] >= number)
+    if enough.size:
+        ends["thin-risk-set"] = float(time[enough[-1]])
+    lost = np.cumsum(np.where(known.event[order], 0.0, weight)) > MOST_LOST * weight.sum()
+    if lost.any():
+        ends["lost"] = float(time[np.argmax(lost)])
+    reason = min(ends, key=lambda name: ends[name])
+    return ends[reason], reason

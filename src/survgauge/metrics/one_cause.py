@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .._tools.arrays import Bools
 from ..data.adapters import are_curves
 from ..data.causes import Codes, cause_code
-from ..data.entry import refuse_entry
 from ..data.incidence import CauseCurves, IncidenceCurves
+from ..data.outcome_parts import refuse_entry
 from ..data.outcomes import Outcomes
 from ..errors import InputError
-from ..reference.aalen_johansen import AalenJohansen
-from ..reference.reference import Reference
-from ..reference.survival_at import SurvivalAt, survival_at
+from ..estimators.reference import Reference
 
 
 @dataclass(frozen=True)
@@ -130,31 +126,3 @@ def every_cause(
     if y_train is not None and not isinstance(y_train, Reference):
         y_train = with_causes(y_train, "y_train", y.causes, entry=entry).any_cause()
     return EveryCause(y.any_cause(), y.cause, curves, y_train)
-
-
-def coded(y: Outcomes, competes: Bools) -> Outcomes:
-    """Outcomes of two causes: the one that is asked about ("own") and all others ("other")."""
-    return Outcomes(y.time, np.where(competes, 2, y.event), y.weight, ("own", "other"), y.entry)
-
-
-def incidence_of(y: Outcomes, competes: Bools) -> AalenJohansen:
-    """Aalen-Johansen of the cause ("own") and of those that compete with it ("other")."""
-    return AalenJohansen.fit(coded(y, competes))
-
-
-def free_at(y: Outcomes, competes: Bools | None, time: float) -> SurvivalAt:
-    """Probability of no event by a time with the contributions of the subjects.
-
-    It is Kaplan-Meier; where others compete, 1 - Aalen-Johansen of the cause.
-
-    >>> y = Outcomes([1, 2, 3, 4], [1, 1, 0, 1])
-    >>> free_at(y, np.array([False, True, False, False]), 3.0).value
-    0.75
-    """
-    if competes is None:
-        return survival_at(y, time)
-    found, psi = incidence_of(y, competes), np.zeros(len(y))
-    present = y.weight > 0
-    psi[present] = -y.weight[present] * found.contributions(time, "own")
-    open_ended = bool(found.times[-1] < time and found.survival[-1] > 0)
-    return SurvivalAt(1.0 - float(found.at(time, "own")), psi, open_ended)

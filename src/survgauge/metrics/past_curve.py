@@ -18,7 +18,7 @@ from ..data.outcomes import Outcomes
 from ..errors import UndefinedMetricError
 
 if TYPE_CHECKING:
-    from .problem import Problem
+    from .task import Task
 
 #: Above this share of assumed probabilities a metric has no value: a mean of numbers between 0 and
 #: 1 could be off by as much, which is what separates good models from poor ones (a Brier score of
@@ -104,20 +104,20 @@ def _average(values: Floats, weight: Floats | None) -> float:
     return float((values * weight).sum() / weight.sum())
 
 
-def reading(reads: str, stops: str, problem: Problem) -> Reading:
+def reading(reads: str, stops: str, task: Task) -> Reading:
     """Say what a metric reads of curves, given what its record says of that and of its horizon."""
     if reads == "time":
-        return reads, problem.time_used
-    return "tau" if reads == "own" and stops == "tau" and problem.tau is not None else reads
+        return reads, task.time_used
+    return "tau" if reads == "own" and stops == "tau" and task.tau is not None else reads
 
 
-def ends_of(problem: Problem, follow_up: float) -> dict[Reading, float]:
+def ends_of(task: Task, follow_up: float) -> dict[Reading, float]:
     """Where metrics at one time and integrals read curves; `follow_up` is the last test time."""
-    ends: dict[Reading, float] = {("time", at.time_used): at.time_used for at in problem.at_times}
-    ends |= {"horizon": problem.until, "follow_up": follow_up}
-    if problem.errors_stop is not None:
-        ends["tau"] = problem.errors_stop
-        ends["follow_up"] = min(problem.errors_stop, follow_up)
+    ends: dict[Reading, float] = {("time", at.time_used): at.time_used for at in task.at_times}
+    ends |= {"horizon": task.until, "follow_up": follow_up}
+    if task.errors_stop is not None:
+        ends["tau"] = task.errors_stop
+        ends["follow_up"] = min(task.errors_stop, follow_up)
     return ends
 
 
@@ -135,7 +135,7 @@ class PastReads:
     last: float = float("inf")
 
     def add(self, y: Outcomes, curves: SurvivalCurves, ends: dict[Reading, float]) -> None:
-        """Add subjects; those of weight zero are absent."""
+        """Add subjects; those of weight zero do not count."""
         weight = y.weight
         open_end = curves.last_survival > 0
         if y.weighted:
@@ -206,20 +206,20 @@ def _sentence(kind: str, share: float, read: float, last: float) -> str:
     )
 
 
-def past_reads(problem: Problem, prediction: Any, follow_up: float | None = None) -> PastReads:
+def past_reads(task: Task, prediction: Any, follow_up: float | None = None) -> PastReads:
     """Return how much of what metrics read lies past the curves of one model."""
-    y, reads = problem.y, PastReads()
-    if problem.sample_weight is not None:
-        y = y.reweighted(problem.mass)
+    y, reads = task.y, PastReads()
+    if task.sample_weight is not None:
+        y = y.reweighted(task.weight)
     end = float(y.present().time.max()) if follow_up is None else follow_up
-    reads.add(y, prediction.curves, ends_of(problem, end))
+    reads.add(y, prediction.curves, ends_of(task, end))
     return reads
 
 
-def past_remark(reads: str, stops: str, problem: Problem, prediction: Any) -> str | None:
+def past_warning(reads: str, stops: str, task: Task, prediction: Any) -> str | None:
     """Say how much of what a metric reads lies past one model's curves; refuse too much of it."""
     if prediction.curves is None or not reads:
         return None
-    end = float(problem.y.present().time.max())
-    kind = reading(reads, stops, problem)
-    return past_reads(problem, prediction).judge(kind, ends_of(problem, end))
+    end = float(task.y.present().time.max())
+    kind = reading(reads, stops, task)
+    return past_reads(task, prediction).judge(kind, ends_of(task, end))

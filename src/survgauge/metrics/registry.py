@@ -8,9 +8,9 @@ from typing import Any
 from warnings import warn
 
 from ..errors import InputError
-from ..reference.surrogates import METHODS, Method
+from ..estimators.surrogates import METHODS, Method
 from .record import Measured, Metric
-from .records import calibration, decision, interval, probability, ranking
+from .records import calibration, interval, probability, ranking
 from .records.time import WITHIN, errors_of
 
 __all__ = [
@@ -41,7 +41,7 @@ def current_name(name: Any) -> Any:
 
 
 def _taken_apart(metric: Metric) -> tuple[Any, ...]:
-    """Say how to pickle a metric: a process that is handed one knows it from then on."""
+    """Say how to pickle a metric: a process that is handed one has it from then on."""
     return _restored, ({one.name: getattr(metric, one.name) for one in fields(metric)},)
 
 
@@ -57,7 +57,7 @@ def _restored(values: dict[str, Any]) -> Metric:
 
 
 def register_metric(metric: Metric) -> Metric:
-    """Add a metric of your own: `evaluate`, streams, scorers, experiments and reports then know it.
+    """Add a metric of your own: `evaluate`, streams, scorers, experiments and reports then have it.
 
     Parameters
     ----------
@@ -73,9 +73,9 @@ def register_metric(metric: Metric) -> Metric:
     --------
     >>> import numpy as np
     >>> import survgauge as sg
-    >>> def pinball(problem, prediction):
-    ...     gap = problem.y.time - prediction.curves.quantile(0.8)
-    ...     return np.where(problem.y.event, np.maximum(0.8 * gap, -0.2 * gap), 0.0)
+    >>> def pinball(task, prediction):
+    ...     gap = task.y.time - prediction.curves.quantile(0.8)
+    ...     return np.where(task.y.event, np.maximum(0.8 * gap, -0.2 * gap), 0.0)
     >>> mine = sg.Metric(name="pinball_80", title="Pinball loss of events at 80 %", terms=pinball)
     >>> _ = sg.register_metric(mine)
     >>> curves = sg.SurvivalCurves([0, 10], [[1.0, 0.0]] * 3)
@@ -124,7 +124,6 @@ for _metric in (
     *ranking.RECORDS,
     *probability.RECORDS,
     *calibration.RECORDS,
-    *decision.RECORDS,
     *interval.RECORDS,
 ):
     register_metric(_metric)
@@ -132,7 +131,7 @@ for _metric in (
 
 def metrics_of(outcomes: str = "right", cause: int | str | None = None) -> dict[str, Metric]:
     """Return metrics by name: of right- or interval-censored outcomes, of one event or a cause."""
-    known = (m for m in REGISTRY.values() if m.outcomes == outcomes and m.knows(cause))
+    known = (m for m in REGISTRY.values() if m.outcomes == outcomes and m.supports_cause(cause))
     return {metric.name: metric for metric in known}
 
 

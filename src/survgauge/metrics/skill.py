@@ -10,28 +10,25 @@ import numpy as np
 
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError, one_of
-from ..reference.reference import Reference, reference_curves
-from .details import Details
-from .probability.densities import crps_details
-from .probability.probability import (
-    integrated_binomial_log_likelihood_details,
-    integrated_brier_score_details,
-)
-from .time.time_errors import time_error_details
+from ..estimators.reference import Reference, reference_curves
+from .probability.brier import integrated_binomial_log_likelihood, integrated_brier_score
+from .probability.crps import crps
+from .score import Score
+from .time.time_errors import time_error
 
 
-def _crps(y_true: Any, predicted: Any, *, y_train: Any = None, **options: Any) -> Details:
+def _crps(y_true: Any, predicted: Any, *, y_train: Any = None, **options: Any) -> Score:
     """CRPS has no use for a reference set."""
-    return crps_details(y_true, predicted, **options)
+    return crps(y_true, predicted, **options)
 
 
-#: Losses that `skill` knows by name.
+#: Losses that `skill` takes by name.
 SKILLS: dict[str, Callable[..., Any]] = {
-    "ibs": integrated_brier_score_details,
-    "ibll": integrated_binomial_log_likelihood_details,
+    "ibs": integrated_brier_score,
+    "ibll": integrated_binomial_log_likelihood,
     "crps": _crps,
-    "mae": partial(time_error_details, loss="absolute"),
-    "mse": partial(time_error_details, loss="squared"),
+    "mae": partial(time_error, loss="absolute"),
+    "mse": partial(time_error, loss="squared"),
 }
 
 
@@ -43,13 +40,13 @@ def skill(
     y_train: Any = None,
     baseline: Any = None,
     **options: Any,
-) -> float:
+) -> Score:
     """Skill score 1 - loss / loss of the baseline: 1 is perfect, 0 no better than the baseline.
 
     Parameters
     ----------
     metric : str or callable
-        "ibs", "ibll", "crps", "mae", "mse", or a function like `integrated_brier_score_details`,
+        "ibs", "ibll", "crps", "mae", "mse", or a function like `integrated_brier_score`,
         called as ``metric(y_true, predicted, y_train=..., **options)``.
     y_true : outcomes
         Test outcomes.
@@ -64,47 +61,16 @@ def skill(
 
     Returns
     -------
-    float
-        `skill_details` gives the same with contributions, convention and support.
+    Score
+        Both losses are in its support.
 
     Examples
     --------
     >>> y = ([2, 5, 8, 9], [1, 0, 1, 1])
     >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 10], [[1, 0.1], [1, 0.4], [1, 0.5], [1, 0.6]])
-    >>> round(skill("ibs", y, curves), 3)
-    0.287
-    """
-    return skill_details(
-        metric, y_true, predicted, y_train=y_train, baseline=baseline, **options
-    ).value
-
-
-def skill_details(
-    metric: str | Callable[..., Any],
-    y_true: Any,
-    predicted: Any,
-    *,
-    y_train: Any = None,
-    baseline: Any = None,
-    **options: Any,
-) -> Details:
-    """`skill` with what lies behind it; both losses are in the support.
-
-    Parameters
-    ----------
-    metric, y_true, predicted, y_train, baseline
-        As for `skill`.
-    **options
-        Options of the metric.
-
-    Examples
-    --------
-    >>> y = ([2, 5, 8, 9], [1, 0, 1, 1])
-    >>> from survgauge import SurvivalCurves
-    >>> curves = SurvivalCurves([0, 10], [[1, 0.1], [1, 0.4], [1, 0.5], [1, 0.6]])
-    >>> details = skill_details("ibs", y, curves)
-    >>> round(details.value, 3), details.convention["baseline"]
+    >>> score = skill("ibs", y, curves)
+    >>> round(score, 3), score.convention["baseline"]
     (0.287, 'Kaplan-Meier of the test outcomes')
     """
     if isinstance(metric, str):
@@ -129,8 +95,10 @@ def skill_details(
         raise UndefinedMetricError("the baseline's loss is zero, so there is no skill to speak of")
     ratio = ours.value / theirs.value
     value = 1.0 - ratio
-    psi = None
-    if np.isfinite(value) and ours.psi is not None and theirs.psi is not None:
-        psi = (ratio * theirs.psi - ours.psi) / theirs.value
+    contributions = None
+    if np.isfinite(value) and ours.contributions is not None and theirs.contributions is not None:
+        contributions = (ratio * theirs.contributions - ours.contributions) / theirs.value
     support = {**ours.support, "loss": ours.value, "baseline_loss": theirs.value}
-    return Details(value, {**ours.convention, "baseline": name}, support, psi, ours.frequency)
+    return Score(
+        value, {**ours.convention, "baseline": name}, support, contributions, ours.frequency
+    )

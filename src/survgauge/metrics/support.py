@@ -70,15 +70,11 @@ class Support:
         for key, value in other.largest.items():
             known = [v for v in (self.largest.get(key), value) if v is not None]
             self.largest[key] = max(known, default=None)
-        for key, (part, whole) in other.shares.items():
-            before = self.shares.get(key, (0.0, 0.0))
-            self.shares[key] = before[0] + part, before[1] + whole
-        for key, (total, squares) in other.effective.items():
-            before = self.effective.get(key, (0.0, 0.0))
-            self.effective[key] = before[0] + total, before[1] + squares
-        for key, rare in other.rare_shares.items():
-            part, whole, subjects = self.rare_shares.get(key, (0.0, 0.0, 0))
-            self.rare_shares[key] = part + rare[0], whole + rare[1], subjects + rare[2]
+        for name in ("shares", "effective", "rare_shares"):
+            own: dict[str, tuple[Any, ...]] = getattr(self, name)
+            for key, sums in getattr(other, name).items():
+                before = own.get(key, (0.0,) * len(sums))
+                own[key] = tuple(a + b for a, b in zip(before, sums, strict=True))
         for key, fact in other.facts.items():
             same = key not in self.facts or self.facts[key] == fact
             unknown = same or (fact != fact and self.facts[key] != self.facts[key])

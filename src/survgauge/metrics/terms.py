@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from .._old_names import takes_old_arguments
 from .._tools.arrays import Floats, numbers, stored_once
 from ..errors import InputError, UndefinedMetricError
-from ..reference.estimated_g import Pulls
-from ..reference.law_pulls import LawPulls
-from .details import Details
+from ..estimators.distribution_derivative import DistributionDerivative
+from ..estimators.estimated_g import Derivative
+from .score import Score
+from .score import root_of as root_of
 from .support import Support
 
-_WANTED = "one number per subject of the chunk, Terms, or Details with contributions"
+_WANTED = "one number per subject of the chunk, Terms, or Score with contributions"
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class Terms:
         Which definitions the numbers follow.
     support : Support
         What the data covered.
-    pulls : Pulls, LawPulls or None
-        What of `a` moves with weights 1/G, or with the law inside intervals, where that is
+    derivative : Derivative, DistributionDerivative or None
+        What of `a` moves with weights 1/G, or with the distribution inside intervals, where that is
         estimated from the test subjects.
     s_moves : bool
         Whether `s` moves with them too, because it is the weight of the subject.
@@ -45,50 +47,50 @@ class Terms:
     s: Floats
     convention: dict[str, Any] = field(default_factory=dict)
     support: Support = field(default_factory=Support)
-    pulls: Pulls | LawPulls | None = None
+    derivative: Derivative | DistributionDerivative | None = None
     s_moves: bool = False
 
     @property
     def all_moves(self) -> bool:
         """Whether all of `a` moves with the weights, as where nobody but events has one."""
-        return isinstance(self.pulls, Pulls) and self.pulls.event is self.a
+        return isinstance(self.derivative, Derivative) and self.derivative.event is self.a
 
     @classmethod
-    def of(cls, found: Any, mass: Floats, name: str = "terms") -> Terms:
-        """Read what a metric says about subjects of the given masses.
+    def of(cls, found: Any, weight: Floats, name: str = "terms") -> Terms:
+        """Read what a metric says about subjects of the given weights.
 
-        That is `Terms`, `Details` with contributions, or one loss per subject. Messages call it by
+        That is `Terms`, `Score` with contributions, or one loss per subject. Messages call it by
         `name`.
 
         >>> Terms.of([1.0, 3.0], np.array([1.0, 2.0])).a
         array([1., 6.])
         """
         if isinstance(found, Terms):
-            found._check(mass, name)
+            found._check(weight, name)
             return found
-        if isinstance(found, Details):
-            if found.psi is not None:
-                _check_shape(found.psi, mass, f"{name} (psi of Details)")
-            return cls._of_details(found, mass)
+        if isinstance(found, Score):
+            if found.contributions is not None:
+                _check_shape(found.contributions, weight, f"{name} (contributions of Score)")
+            return cls._of_details(found, weight)
         try:
             array = np.asarray(found)
         except ValueError as error:  # rows of different lengths
             raise InputError(f"{name} must return {_WANTED}: {error}") from error
         loss = numbers(array, name, ndim=array.ndim).astype(np.float64, copy=False)
-        _check_shape(loss, mass, name)
-        lost = int((np.isnan(loss) & (mass > 0)).sum())
+        _check_shape(loss, weight, name)
+        lost = int((np.isnan(loss) & (weight > 0)).sum())
         if lost:
             raise UndefinedMetricError(
                 f"{name} returned NaN for {lost} of {loss.size} subjects; return Terms with a = 0 "
                 "and s = 0 for subjects that do not count"
             )
-        with np.errstate(invalid="ignore"):  # somebody absent, whose loss is infinite
-            return cls(np.where(mass > 0, mass * loss, 0.0), mass)
+        with np.errstate(invalid="ignore"):  # somebody of weight zero, whose loss is infinite
+            return cls(np.where(weight > 0, weight * loss, 0.0), weight)
 
-    def _check(self, mass: Floats, name: str) -> None:
+    def _check(self, weight: Floats, name: str) -> None:
         """Refuse numbers that are not those of the subjects."""
-        _check_shape(self.a, mass, f"{name} (a of Terms)")
-        _check_shape(self.s, mass, f"{name} (s of Terms)")
+        _check_shape(self.a, weight, f"{name} (a of Terms)")
+        _check_shape(self.s, weight, f"{name} (s of Terms)")
         least = self.s[0] if stored_once(self.s) else self.s.min()
         if not least >= 0:
             raise InputError(f"{name}: s of Terms must be at least 0 and no NaN; got {least}")
@@ -99,34 +101,34 @@ class Terms:
             )
 
     @classmethod
-    def _of_details(cls, details: Details, mass: Floats) -> Terms:
-        """Return numerators from contributions: a = psi sum(mass) + value mass.
+    def _of_details(cls, details: Score, weight: Floats) -> Terms:
+        """Return numerators from contributions: a = contributions sum(weight) + value weight.
 
         Of an infinite mean every subject has a part, so that it stays infinite among others.
         """
-        mass = mass if details.counts_for is None else details.counts_for
-        value, total = details.value, float(mass.sum())
-        if details.psi is None:
+        weight = weight if details.counts_for is None else details.counts_for
+        value, total = details.value, float(weight.sum())
+        if details.contributions is None:
             with np.errstate(invalid="ignore"):
-                a = np.where(mass > 0, mass * value, 0.0)
+                a = np.where(weight > 0, weight * value, 0.0)
         else:
-            a = details.psi * total + value * mass
-        pulls = details.pulls
-        if pulls is not None:
-            pulls = pulls.scaled(total)
+            a = details.contributions * total + value * weight
+        derivative = details.derivative
+        if derivative is not None:
+            derivative = derivative.scaled(total)
         support = details.counted or Support()
-        return cls(a, mass, details.convention, support, pulls)
+        return cls(a, weight, details.convention, support, derivative)
 
-    def mean(self, frequency: Floats | None = None, g: Any = None, root: bool = False) -> Details:
+    def mean(self, frequency: Floats | None = None, g: Any = None, root: bool = False) -> Score:
         """Return the metric with the contribution of each subject.
 
         Parameters
         ----------
         frequency : ndarray of shape (n,), optional
             Frequencies of the subjects.
-        g : EstimatedG or EstimatedLaw, optional
-            G of the weights, or the law inside intervals, where it was estimated from these very
-            subjects: its estimation is then part of the contributions.
+        g : EstimatedG or EstimatedDistribution, optional
+            G of the weights, or the distribution inside intervals, where it was estimated from
+            these very subjects: its estimation is then part of the contributions.
         root : bool
             Whether the metric is the square root of the mean.
         """
@@ -134,38 +136,36 @@ class Terms:
         with np.errstate(invalid="ignore", divide="ignore"):
             value = float(np.float64(self.a.sum()) / total) if total else float("nan")
         if not np.isfinite(value):
-            return Details(value, self.convention, support, None, frequency)
-        psi = self.a - self.s * value
-        psi /= total
-        if g is not None and self.pulls is not None:
-            psi += g.influence(self._pulls_of_ratio(psi, total))
+            return Score(value, self.convention, support, None, frequency)
+        contributions = self.a - self.s * value
+        contributions /= total
+        if g is not None and self.derivative is not None:
+            contributions += g.influence(self._derivative_of_ratio(contributions, total))
         if not root:
-            return Details(value, self.convention, support, psi, frequency)
+            return Score(value, self.convention, support, contributions, frequency)
         value = root_of(value)
         if value > 0:  # a root of exactly 0 has contributions of 0, as its square has
-            psi /= 2 * value
-        return Details(value, {**self.convention, "root": True}, support, psi, frequency)
+            contributions /= 2 * value
+        return Score(value, {**self.convention, "root": True}, support, contributions, frequency)
 
-    def _pulls_of_ratio(self, psi: Floats, total: float) -> Pulls | LawPulls:
+    def _derivative_of_ratio(
+        self, contributions: Floats, total: float
+    ) -> Derivative | DistributionDerivative:
         """Return what of the ratio moves with the weights."""
         if self.s_moves:  # weights only: as they change, so does their sum
-            return Pulls.of_events(psi)
-        return self.pulls.scaled(1.0 / total)  # type: ignore[union-attr]
+            return Derivative.of_events(contributions)
+        return self.derivative.scaled(1.0 / total)  # type: ignore[union-attr]
 
 
-def root_of(mean: float) -> float:
-    """Return the square root of a mean of squares; refuse one that is negative."""
-    if mean < 0:
-        raise UndefinedMetricError(f"the mean of its terms is {mean:g}, which has no square root")
-    return float(np.sqrt(mean))
+Terms.__init__ = takes_old_arguments(Terms.__init__)  # type: ignore[method-assign]
 
 
-def _check_shape(values: Any, mass: Floats, name: str) -> None:
+def _check_shape(values: Any, weight: Floats, name: str) -> None:
     """Refuse what is not one number per subject."""
     if not isinstance(values, np.ndarray):
         raise InputError(f"{name} must be an array of numbers; got {type(values).__name__}")
-    if values.shape != mass.shape or values.dtype.kind not in "fiub":
+    if values.shape != weight.shape or values.dtype.kind not in "fiub":
         raise InputError(
-            f"{name} must return {_WANTED}: {mass.size} subjects; got shape {values.shape} of "
+            f"{name} must return {_WANTED}: {weight.size} subjects; got shape {values.shape} of "
             f"{values.dtype}"
         )

@@ -5,297 +5,297 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._tools.text_tables import number
-from ..data.event_words import EventWords, cause_label, counted_events
-from ..evaluation.joined import counted, warnings_of
-from ..evaluation.phrases import in_brackets
+from .._tools.text import number
+from ..data.causes import EventWords, cause_label, counted_events, training_events
+from ..evaluation.phrases import in_brackets, rounded, why_then
+from ..evaluation.sentences import verdict_parts
 from ..evaluation.verdict import headline
-from ..evaluation.when import why_then
+from ..evaluation.warnings import JoinedWarning, counted, warnings_of
 from ..metrics.registry import REGISTRY
-from .audit_section import audit_section
 from .evaluation_tables import (
     all_numbers,
     conventions,
     first_columns,
     glance,
-    group_table,
+    group_words,
     is_grouped,
+    meaning,
+    off_target,
+    unbroken,
+    what_happened,
 )
-from .group_words import group_words
-from .landmark_section import landmark_section
-from .markup import Markup, cards, join, tag
-from .outcomes_section import what_happened
-from .paper import print_edition
-from .remarks import warning_list
-from .reporting import provenance, reference_text, reporting, time_text, times_of_interest
-from .shell import Section, page
-from .shell import figures as drawn
-from .words import summary
+from .page import Markup, Section, facts, figures, join, page, paragraphs, picker, tag
 
-_MOST_MODELS = 12
-#: Tests of differences between groups that are told one by one.
+#: Sentences of the verdict, and of tests of differences between groups.
 _MOST_SENTENCES = 3
-#: Warnings that are shown before the others are asked for.
-_TOLD = 5
+#: Models that show at first.
+_MOST_MODELS = 12
+#: Sections below the first screen: name, heading, what they answer. Those before "subjects" stand
+#: open.
+_SECTIONS = {
+    "differences": ("Differences between models",
+                    "Is one model clearly better than another, and by how much?"),
+    "calibration": ("Calibration", "Do the predicted probabilities come true?"),
+    "decisions": ("Decisions and risk groups",
+                  "Is it worth deciding by the models, and how do the groups that they make fare?"),
+    "errors": ("Errors in time", "How far off are the predicted times, for whom and when?"),
+    "probabilities": ("Probabilities and ranking over time",
+                      "How good are probabilities and ranking at early and at late times?"),
+    "subjects": ("Single subjects", "What did the models say about a subject, and what happened?"),
+    "support": ("Support",
+                "How long were subjects followed, and up to when can the numbers be trusted?"),
+    "metrics": ("Metrics with intervals",
+                "How sure is each number, and how does it stand to {estimate}?"),
+    "numbers": ("All numbers", "Every metric of every model, and how it was computed."),
+    "provenance": ("Where this comes from", "Date, version, call, and checksums of the files."),
+}  # fmt: skip
+_OPEN = ("differences", "calibration", "decisions", "errors", "probabilities")
+_WHOLE = tag("p", "All subjects together, whatever their group.", class_="soft")
+_NO_CHARTS = tag(
+    "p",
+    "Charts of errors, probabilities, calibration and single subjects need the predictions "
+    "themselves; this page comes from a stream or from saved numbers, which keep none.",
+    class_="soft small",
+)
+_COMPARED = (
+    "All models are compared on the same subjects. A filled mark is a clear difference, a hollow "
+    "mark is none."
+)
+_ADJUSTED = " Intervals and p-values are adjusted for the number of pairs of models (Bonferroni)."
 
 Figures = dict[str, list[dict[str, Any]]]
-#: Sentences of the verdict, on how groups differ, and on what else is known of the best model.
-Sentences = tuple[list[str], list[str], list[str]]
 
 
 def evaluation_page(
     data: dict[str, Any],
-    figures: Figures,
+    charts: Figures,
     *,
     title: str,
-    tau: float | None,
+    own: Sequence[Section] = (),
     sections: Sequence[Section] = (),
 ) -> str:
     """Make the page.
 
-    `data` comes from `Evaluation.to_dict`, `figures` from `survgauge.report.charts` (a section
-    without charts is left out), and further `sections` stand before what to report in a paper.
+    `data` comes from `Evaluation.to_dict`, `charts` from `survgauge.report.charts` (a section
+    without charts is left out). Sections on an audit and the like are its `own`; further `sections`
+    stand at its end.
     """
-    support = data["support"]
+    support, made = data["support"], data.get("provenance")
     about = f"{support['subjects']:,} test subjects, {counted_events(support, ',')}"
+    subtitle = tag("span", f"{about}; reference: {_reference(data)}")
+    if made:
+        date = tag("time", made["date"][:10])  # the style keeps it on one line
+        subtitle = join(subtitle, tag("span", ". ", date, f", survgauge {made['version']}"))
+    first = [*_first(data, charts), *own]
+    models, chosen = data["models"], None
+    if len(models) > 1:
+        names = ((name, k, {"data_color": k}) for k, name in enumerate(models))
+        chosen = picker("Models", names)
     return page(
         title=title,
-        subtitle=join(tag("span", f"{about}; reference: {reference_text(data)}"), _made(data)),
-        sections=_with(sections, _sections(data, figures, tau)),
-        picker=_picker(data),
+        subtitle=subtitle,
+        sections=[*first, *_further(data, charts), *sections],
+        picker=chosen,
+        picker_at=len(first),
         data={
             "file": "evaluation",
             "about": about,
-            "series": data["models"],
+            "series": models,
             "record": data,
-            "figures": [spec for found in figures.values() for spec in found],
+            "figures": [spec for found in charts.values() for spec in found],
             "hidden": _hidden(data),
         },
         saves=[("metrics", "Table (CSV)"), ("json", "Everything (JSON)")],
-        paper=print_edition(data, figures),
     )
-
-
-def _made(data: dict[str, Any]) -> Markup | None:
-    made = data.get("provenance")
-    if not made:
-        return None
-    date = tag("time", made["date"][:10])  # the style keeps it on one line
-    return tag("span", ". ", date, f", survgauge {made['version']}")
-
-
-def _sections(data: dict[str, Any], figures: Figures, tau: float | None) -> list[Section]:
-    """First what everybody asks for, then folded what answers further questions."""
-    charts = {name: drawn(found) for name, found in figures.items() if found}
-    several, sentences = len(data["models"]) > 1, summary(data)
-    words = EventWords.of(data["support"])
-    first: list[tuple[str, str, Markup | None]] = [
-        ("summary", "Verdict", _summary(data, sentences, tau)),
-        ("models", "Models at a glance", join(glance(data), _missing_charts(charts))),
-        ("outcomes", "What happened", what_happened(data, charts.get("outcomes"))),
-        ("trust", "What to trust", _trust(data)),
-    ]
-    if "audit" in data:
-        body = audit_section(data["audit"], figures["audit"])
-        first.append(("audit", "Audit of the metrics", body))
-    if "landmarks" in data:
-        body = landmark_section(data["landmarks"], figures["landmarks"])
-        first.append(("landmarks", "Predictions over landmarks", body))
-    if is_grouped(data):
-        first.insert(2, ("groups", "Groups", _groups(data, sentences[1], charts["groups"])))
-    more: list[tuple[str, str, Markup | None, str]] = [
-        ("differences", "Differences between models",
-         join(_differences_text(data), charts.get("differences")) if several else None,
-         "Is one model clearly better than another, and by how much?"),
-        ("values", "Metrics with intervals", charts.get("metrics"),
-         f"How sure is each number, and how does it stand to {words.estimate}?"),
-        ("calibration", "Calibration", _whole(data, charts.get("calibration")),
-         "Do the predicted probabilities come true?"),
-        ("decisions", "Decisions and risk groups", _whole(data, charts.get("decisions")),
-         "Is it worth deciding by the models, and how do the groups that they make fare?"),
-        ("errors", "Errors in time", _whole(data, charts.get("errors")),
-         "How far off are the predicted times, for whom and when?"),
-        ("probabilities", "Probabilities and ranking over time",
-         _whole(data, charts.get("probabilities")),
-         "How good are probabilities and ranking at early and at late times?"),
-        ("subjects", "Single subjects", charts.get("subjects"),
-         "What did the models say about a subject, and what happened?"),
-        ("support", "Support", join(_support(data), charts.get("support")),
-         "How long were subjects followed, and up to when can the numbers be trusted?"),
-        ("numbers", "All numbers", join(all_numbers(data), conventions(data)),
-         "Every metric of every model, and how it was computed."),
-        ("reporting", "What to report in a paper", reporting(data),
-         "What readers and referees need to know."),
-        ("provenance", "Where this comes from", provenance(data),
-         "Date, version, call, and checksums of the files."),
-    ]  # fmt: skip
-    if not data["metrics"]:
-        first, more = [part for part in first if part[0] in ("summary", "trust")], more[-1:]
-    return [
-        *(Section(name, head, body) for name, head, body in first if body is not None),
-        *(Section(name, head, body, asks) for name, head, body, asks in more if body is not None),
-    ]
-
-
-def _with(further: Sequence[Section], sections: list[Section]) -> list[Section]:
-    """Put further sections before what to report in a paper."""
-    names = [section.name for section in sections]
-    place = names.index("reporting") if "reporting" in names else len(sections)
-    return [*sections[:place], *further, *sections[place:]]
-
-
-def _whole(data: dict[str, Any], part: Markup | None) -> Markup | None:
-    """Say that charts show everybody, where the tables are by group."""
-    if part is None or not is_grouped(data):
-        return part
-    return join(tag("p", "All subjects together, whatever their group.", class_="soft"), part)
-
-
-def _missing_charts(charts: dict[str, Markup]) -> Markup | None:
-    """Say why charts are missing, where only numbers are at hand."""
-    if any(name in charts for name in ("errors", "probabilities", "calibration", "subjects")):
-        return None
-    told = (
-        "Charts of errors, probabilities, calibration and single subjects need the predictions "
-        "themselves; this page comes from a stream or from saved numbers, which keep none."
-    )
-    return tag("p", told, class_="soft small")
 
 
 def _hidden(data: dict[str, Any]) -> list[str]:
     """Models that do not show at first, where there are many: all but the best."""
-    metric, models = headline(data), data["models"]
-    if len(models) <= _MOST_MODELS:
-        return []
+    metric = headline(data)
     values = {
         row["model"]: REGISTRY[metric].badness(row["value"])
         for row in data["metrics"]
         if row["metric"] == metric and isinstance(row["value"], float)
     }
-    order = sorted(models, key=lambda name: values.get(name, float("inf")))
-    return order[_MOST_MODELS:]
+    return sorted(data["models"], key=lambda m: values.get(m, float("inf")))[_MOST_MODELS:]
 
 
-def _picker(data: dict[str, Any]) -> Markup | None:
-    if len(data["models"]) < 2:
-        return None
-    chips = [
-        tag("button", tag("span", name), type="button", class_="chip", aria_pressed="true",
-            data_series=k, data_color=k, title=name)
-        for k, name in enumerate(data["models"])
-    ]  # fmt: skip
-    return tag(
-        "div",
-        tag("span", "Models", class_="name"),
-        *chips,
-        tag("button", "All", type="button", id="all-series"),
-        tag("span", class_="series-count small soft", aria_live="polite"),
-        class_="picker",
-        role="group",
-        aria_label="Models shown",
-    )
+# -- the first screen ------------------------------------------------------------------------------
 
 
-def _summary(data: dict[str, Any], sentences: Sentences, tau: float | None) -> Markup:
-    """The verdict; what else is known in words is folded away."""
-    (first, *others), _, rest = sentences
-    head = "Ranking, probabilities and calibration in words, and what the error is"
-    folded = tag("details", tag("summary", head), *(tag("p", text) for text in rest))
-    return join(
-        tag("p", first, class_="lead"),
-        *(tag("p", text) for text in others),
-        folded if rest else None,
-        _facts(data, tau),
-    )
+def _first(data: dict[str, Any], charts: Figures) -> list[Section]:
+    """The verdict with a picture, a table, what to watch out for; groups and causes."""
+    everybody, between = ([unbroken(text) for text in part] for part in verdict_parts(data))
+    assumed = unbroken(data["support"].get("assumes") or "")
+    told = [text for text in everybody if text != assumed]
+    lead, *others = told[:_MOST_SENTENCES] or everybody
+    words = tag("div", tag("p", lead, class_="lead"), paragraphs(others), _about(data))
+    picture = figures(charts["overview"]) if charts.get("overview") else None
+    found = [Section("summary", "Verdict", tag("div", words, picture, class_="beside"))]
+    if data["metrics"]:
+        need = ("errors", "probabilities", "calibration", "subjects")
+        missing = None if any(charts.get(name) for name in need) else _NO_CHARTS
+        what = meaning(data)
+        about = tag("details", tag("summary", "What the error is"), paragraphs(what))
+        body = join(glance(data), about if what else None, missing)
+        found.append(Section("models", "Models at a glance", body))
+    doubts = [*told[_MOST_SENTENCES:], *[assumed] * (assumed in everybody)]
+    found.append(Section("trust", "What to watch out for", _trust(data, doubts)))
+    if is_grouped(data):
+        if len(between) > _MOST_SENTENCES:
+            more = f"{len(between) - _MOST_SENTENCES} more tests are in Everything (JSON)."
+            between = [*between[:_MOST_SENTENCES], more]
+        body = join(paragraphs([*between, *group_words(data)]), figures(charts["groups"]))
+        found.append(Section("groups", "Groups", body))
+    happened = what_happened(data) if data["metrics"] else None
+    if happened is not None:
+        body = join(happened, figures(charts.get("outcomes", [])))
+        found.append(Section("outcomes", "What happened", body))
+    return found
 
 
-def _groups(data: dict[str, Any], between: list[str], forest: Markup) -> Markup:
-    """The groups in a few sentences, as a forest plot, and on demand as a table."""
-    if len(between) > _MOST_SENTENCES:
-        more = f"{len(between) - _MOST_SENTENCES} more tests are in Everything (JSON)."
-        between = [*between[:_MOST_SENTENCES], more]
-    words = [tag("p", text) for text in (*between, *group_words(data))]
-    return join(*words, forest, group_table(data))
+def _about(data: dict[str, Any]) -> Markup:
+    """Facts that every number rests on."""
+    support, words = data["support"], EventWords.of(data["support"])
+    censored = 1 - support["events"] / support["subjects"] if support["subjects"] else 0.0
+    times = support.get("times") or [support["time"]]
+    known: dict[str, object] = {
+        "Event": None if words.cause is None else cause_label(words.cause),
+        "Competing": ", ".join(words.others) if words.cause is not None else None,
+        "Censored": f"{100 * censored:.0f} %",
+        "Median follow-up": _time(data, support.get("median_follow_up")),
+        "Horizon tau": _time(data, support.get("tau")),
+        "Supported until": _time(data, support["horizon"]),
+        "Time of interest": (_time(data, *times) or "-") + in_brackets(why_then(support)),
+        "Warnings": tag("a", counted(warnings_of(data)), href="#trust"),
+    }
+    return tag("dl", *(tag("div", tag("dt", name), tag("dd", value))
+                       for name, value in known.items() if value), class_="facts")  # fmt: skip
 
 
-def _facts(data: dict[str, Any], tau: float | None) -> Markup:
+def _time(data: dict[str, Any], *values: Any) -> str | None:
+    """Write times of an evaluation with their unit."""
+    known = [rounded(value) for value in values if isinstance(value, int | float)]
+    return f"{' / '.join(known)} {data.get('unit') or ''}".rstrip() if known else None
+
+
+def _reference(data: dict[str, Any]) -> str:
+    """Say what the reference set is, and how large where it is of its own."""
     support = data["support"]
-    censored = support["subjects"] - support["events"]
-    share = censored / support["subjects"] if support["subjects"] else 0.0
-    words = EventWords.of(support)
-    facts: list[tuple[str, object, str | None]] = []
-    if words.cause is not None:
-        facts.append(("Event", cause_label(words.cause), None))
-        facts += [("Competing", ", ".join(words.others), None)] if words.others else []
-    facts.append(("Censored", f"{share * 100:.0f} %", None))
-    follow_up = support.get("median_follow_up")
-    if follow_up is not None:
-        facts.append(("Median follow-up", time_text(data, follow_up), None))
-    if tau is not None:
-        facts.append(("Horizon tau", time_text(data, tau), None))
-    facts += [
-        ("Supported until", time_text(data, support["horizon"]), None),
-        ("Time of interest", times_of_interest(data) + in_brackets(why_then(support)), None),
-        ("What to trust", tag("a", counted(warnings_of(data)), href="#trust"), None),
-    ]
-    return cards(facts, "facts")
+    if "training_subjects" not in support:
+        return str(support["reference"])
+    counts = f"{support['training_subjects']:,} subjects, {training_events(support)}"
+    return f"{support['reference']} ({counts})"
 
 
-def _trust(data: dict[str, Any]) -> Markup:
-    """What speaks against the numbers of the first screen; all other warnings are folded away."""
-    shown = [metric for metric, _ in first_columns(data)]
+def _trust(data: dict[str, Any], doubts: list[str]) -> Markup:
+    """Say what speaks against the numbers above; warnings about other numbers are folded away."""
+    about = [metric for metric, _ in first_columns(data)] if data["metrics"] else []
     warnings = warnings_of(data)
-    first = [
-        w for w in warnings if w.weight == "problem" or (w.weight != "note" and w.about(shown))
-    ]
-    first = first[:_TOLD]
+    first = [w for w in warnings if w.weight != "note" and w.about(about)]
     rest = [warning for warning in warnings if warning not in first]
+    told = [*off_target(data), *doubts] if data["metrics"] else doubts
     tipping = data.get("tipping")
-    sensitivity = tag("p", tipping["sentence"]) if tipping else None
-    if not rest:
-        return join(warning_list(first, data), sensitivity)
-    good = tag("p", "Nothing speaks against the numbers in the table above.")
-    head = f"Notes, and warnings about other metrics ({len(rest)} of {len(warnings)})"
+    told += [tipping["sentence"]] if tipping else []
+    good = None
+    if not first:
+        good = "Nothing speaks against the numbers in the table above."
+    if not warnings:
+        good = "No warning: the follow-up supports every number on this page."
+    title = f"Notes, and warnings about other numbers ({len(rest)} of {len(warnings)})"
     return join(
-        warning_list(first, data) if first else good,
-        sensitivity,
-        tag("details", tag("summary", head), warning_list(rest, data)),
+        _warning_list(first, data) if first else tag("p", good),
+        paragraphs(told),
+        tag("details", tag("summary", title), _warning_list(rest, data)) if rest else None,
     )
 
 
-def _differences_text(data: dict[str, Any]) -> Markup:
-    text = (
-        "All models are compared on the same subjects. A filled mark is a clear difference, a "
-        "hollow mark is none. Intervals and p-values are adjusted alike for the number of pairs "
-        "of models (Bonferroni)."
-    )
-    if data["confidence"] is None:
-        text = "No intervals were asked for, so differences are not tested."
-    return tag("p", text, class_="soft")
+def _warning_list(warnings: list[JoinedWarning], data: dict[str, Any]) -> Markup:
+    """Return warnings as a list: their weight, what they say and what to do."""
+    items = []
+    for warning in warnings:
+        places, said = warning.text(lambda m: REGISTRY[m].title if m in REGISTRY else m)
+        advice = warning.advice(data["support"])
+        told = tag("span", f"What to do: {advice}. ", class_="soft")
+        items.append(
+            tag(
+                "li",
+                tag("span", warning.weight, class_="badge"),
+                tag("strong", f"{places}: ") if places else None,
+                f"{said if places else said[:1].upper() + said[1:]}. ",
+                told if advice and not advice.startswith("nothing") else None,
+                tag("code", warning.code, class_="soft small"),
+                class_=warning.weight,
+            )
+        )
+    return tag("ul", *items, class_="trust")
+
+
+# -- further sections ------------------------------------------------------------------------------
+
+
+def _further(data: dict[str, Any], charts: Figures) -> list[Section]:
+    """What answers further questions; a section without charts or words is left out."""
+    bodies: dict[str, Markup | None] = {"provenance": _provenance(data)}
+    if data["metrics"]:
+        bodies |= {name: figures(found) for name, found in charts.items() if found}
+        if is_grouped(data):
+            bodies |= {name: join(_WHOLE, bodies[name]) for name in _OPEN if name in bodies}
+        bodies["support"] = join(_support(data), bodies.get("support"))
+        bodies["numbers"] = join(all_numbers(data), conventions(data))
+        if len(data["models"]) > 1:
+            told = _COMPARED + _ADJUSTED * (len(data["models"]) > 2)
+            if data["confidence"] is None:
+                told = "No intervals were asked for, so differences are not tested."
+            bodies["differences"] = join(tag("p", told, class_="soft"), bodies.get("differences"))
+    estimate = EventWords.of(data["support"]).estimate
+    return [
+        Section("values" if name == "metrics" else name, title, body,
+                asks.format(estimate=estimate), folded=name not in _OPEN)
+        for name, (title, asks) in _SECTIONS.items()
+        if (body := bodies.get(name)) is not None
+    ]  # fmt: skip
 
 
 def _support(data: dict[str, Any]) -> Markup:
-    support = data["support"]
-    any_cause = "" if EventWords.of(support).cause is None else " of any cause"
-    tails = support.get("tail_share") or {}
-    facts: list[tuple[str, object, str | None]] = [
-        ("Subjects observed longer", f"{support['subjects_past_horizon']:,}",
-         f"{support['events_past_horizon']:,} of them with an event{any_cause}"),
-    ]  # fmt: skip
-    largest = support["largest_weight"]
+    support, words = data["support"], EventWords.of(data["support"])
+    any_cause = "" if words.cause is None else " of any cause"
+    largest, tails = support["largest_weight"], support.get("tail_share") or {}
     weighted = isinstance(largest, int | float) and largest == largest
+    known: dict[str, object] = {
+        "Subjects observed longer": f"{support['subjects_past_horizon']:,}, "
+        f"{support['events_past_horizon']:,} of them with an event{any_cause}",
+    }
     if weighted:
-        stands = "number of subjects that one subject stands for"
-        facts.append(("Largest weight", number(largest), stands))
+        told = "subjects that one subject stands for"
+        known["Largest weight"] = f"{number(largest)} {told}"
     if tails:
-        low, high = (f"{100 * share:.0f}" for share in (min(tails.values()), max(tails.values())))
-        value, note = f"{low} %", "of the median times"
-        if low != high:
-            worst = max(tails, key=lambda name: tails[name])
-            value, note = f"{low} to {high} %", f"of the median times; most for {worst}"
-        facts.append(("Medians extrapolated beyond the curve", value, note))
+        shares = ", ".join(f"{model} {100 * share:.0f} %" for model, share in tails.items())
+        known["Medians extrapolated beyond the curve"] = shares
     text = (
-        f"After {time_text(data, support['horizon'])} the data say too little for metrics that "
+        f"After {_time(data, support['horizon'])} the data say too little for metrics that "
         f"{'weight by 1/G' if weighted else 'have a horizon'}."
     )
-    return join(tag("p", text, class_="soft"), cards(facts, "cards"))
+    return join(tag("p", text, class_="soft"), facts(known))
+
+
+def _provenance(data: dict[str, Any]) -> Markup | None:
+    """Return date, versions, call, and the files with their checksums, where they are recorded."""
+    made = data.get("provenance")
+    if not made:
+        return None
+    known: dict[str, object] = {
+        "Date": made["date"].replace("T", " ").replace("Z", " UTC"),
+        "survgauge": made["version"],
+        "Computed with": made.get("computed_with"),
+        "Call": tag("code", made["call"]),
+        "Seed": data["random_state"],
+        "Data": None if made["inputs"] else "from memory, not from files",
+    }
+    for entry in made["inputs"]:
+        several = f" ({entry['files']} files)" if entry["files"] > 1 else ""
+        checksum = entry["sha256"] or "too large for a checksum"
+        known[entry["name"]] = join(
+            f"{entry['bytes']:,} bytes{several}, SHA-256 ", tag("code", checksum)
+        )
+    return facts(known)

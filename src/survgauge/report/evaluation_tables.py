@@ -1,26 +1,60 @@
-"""Tables of an evaluation: models at a glance, all numbers, how they were computed."""
+"""Tables and words of an evaluation: models at a glance, all numbers, causes, groups, the card."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import Any
 
-from .._tools.text_tables import number, p_text
-from ..data.event_words import EventWords
-from ..evaluation.verdict import best_models, best_rows, cell_of, headline
-from ..evaluation.verdict import glance as shown_first
-from ..evaluation.when import Column, column_of, names, title_of, titled, when
-from ..evaluation.withheld import range_text, withheld_notes
-from ..metrics.registry import REGISTRY
-from .markup import Markup, filters, grid, head, join, number_cell, table, tag
+import numpy as np
 
-#: Metrics that are shown first, and of these how many have room for intervals on paper.
-MOST_COLUMNS = 9
-_WIDE_COLUMNS = 6
-#: Rows of a table that is shown and printed whole.
-MOST_SHORT = 16
-#: Rows of the whole table that are worth paper, and that a page holds.
-MOST_PRINTED = 150
+from .._tools.text import number, p_text
+from ..data.causes import EventWords, cause_label, counted_events
+from ..evaluation.inference import log_log_band
+from ..evaluation.phrases import (
+    Column,
+    column_of,
+    in_brackets,
+    listed,
+    names,
+    range_text,
+    rounded,
+    title_of,
+    titled,
+    when,
+    withheld_notes,
+)
+from ..evaluation.sentences import verdict_sentences
+from ..evaluation.verdict import (
+    best_models,
+    best_rows,
+    cell_of,
+    constant_note,
+    headline,
+    stops_at,
+)
+from ..evaluation.verdict import glance as shown_first
+from ..evaluation.warnings import counted, warnings_of
+from ..metrics.registry import REGISTRY
+from .page import Markup, facts, head, join, number_cell, paragraphs, table, table_row, tag
+
+#: Metrics of the first table, and digits of its numbers.
+MOST_COLUMNS, _DIGITS = 6, 3
+#: Rows of the whole table that a page holds.
 MOST_ROWS = 1500
+#: Models in a card, and models or groups that a sentence names.
+_MOST_MODELS, _MOST_NAMES = 12, 6
+#: Share of censored subjects above which pseudo-observations are known to be biased.
+_HALF = 0.5
+_BIASED = (
+    " With more than half of the subjects censored, this error is larger than the true error and "
+    "favours predictions that are too early; compare mae_ipcw_d with a horizon."
+)
+#: Why the error within the horizon is the headline: docs/results/truth.md.
+_WHY = (
+    "This error comes first because it was closest to the true error on data with known event "
+    "times. Errors without a horizon are in the tables; they depend on times that nobody observed."
+)
 
 Row = dict[str, Any]
 
@@ -30,17 +64,7 @@ def is_grouped(data: dict[str, Any]) -> bool:
     return any(row.get("group") is not None for row in data["metrics"])
 
 
-def glance(data: dict[str, Any]) -> Markup:
-    """Models by metrics among all subjects: one row per model, sortable by every metric."""
-    rows = [row for row in data["metrics"] if row.get("group") is None]
-    return _by_model(data, rows, "glance", "Models at a glance")
-
-
-def group_table(data: dict[str, Any]) -> Markup:
-    """Groups and models by metrics, on demand."""
-    rows = [row for row in data["metrics"] if row.get("group") is not None]
-    body = _by_model(data, rows, "glance-groups", "Models by group")
-    return tag("details", tag("summary", "Table of the groups"), body)
+# -- models by metrics -----------------------------------------------------------------------------
 
 
 def names_of(data: dict[str, Any]) -> dict[Column, str]:
@@ -54,238 +78,367 @@ def names_of(data: dict[str, Any]) -> dict[Column, str]:
 
 
 def first_columns(data: dict[str, Any]) -> list[Column]:
-    """Metrics to show first, with those at the times that were asked for."""
-    columns = list(dict.fromkeys(map(column_of, data["metrics"])))
-    metrics = [metric for metric, _ in columns]
-    first = shown_first(metrics, data["support"].get("times_given", False)) or metrics[:6]
-    found = sorted((c for c in columns if c[0] in first), key=lambda c: first.index(c[0]))
-    return found[:MOST_COLUMNS]
+    """Metrics to show first, at the first time that was asked for.
+
+    Where there are too many, ranking and then probabilities at the time give way: the same family
+    has a metric over all times.
+    """
+    columns = {metric: (metric, time) for metric, time in reversed(list(names(data["metrics"])))}
+    metrics = list(reversed(columns))
+    shown = shown_first(metrics, data["support"].get("times_given", False)) or metrics
+    for family in ("ranking", "probability"):
+        at_time = [m for m in shown if REGISTRY[m].family == family and REGISTRY[m].reads == "time"]
+        if len(shown) > MOST_COLUMNS and at_time:
+            shown.remove(at_time[0])
+    return [columns[metric] for metric in shown[:MOST_COLUMNS]]
 
 
-def _by_model(data: dict[str, Any], rows: list[Row], name: str, title: str) -> Markup:
-    """A table of models (and groups) by metrics, of which few show at first."""
-    called, first, named = names_of(data), first_columns(data), names(data["metrics"])
-    ordered = list(dict.fromkeys([*first, *called]))
+def glance(data: dict[str, Any]) -> Markup:
+    """Models by a few metrics among all subjects: one row per model, sortable by every metric."""
+    rows = [row for row in data["metrics"] if row.get("group") is None] or data["metrics"]
+    cells = {(row["model"], column_of(row)): row for row in reversed(rows)}
+    called, columns = names(data["metrics"]), first_columns(data)
+    any_row = {column: row for (_, column), row in cells.items()}
+    columns = [column for column in columns if column in any_row]
+    heads: list[object] = [head("model", None)]
+    for column in columns:
+        row = any_row[column]
+        metric = REGISTRY[row["metric"]]
+        title = tag("span", title_of(row), title=f"{metric.name}: {metric.about}")
+        told = "; ".join(filter(None, (head_note(data, row), metric.better)))
+        heads.append(head(title, note=told, data_column_name=called[column]))
     standing = _standing(data)
-    cells = {(r.get("group"), r["model"], column_of(r)): r for r in rows}
-    groups = list(dict.fromkeys(row.get("group") for row in rows))
-    grouped = groups != [None]
-    boxes = [
-        tag("label", tag("input", type="checkbox", checked=column in first,
-                         data_show_column=named[column]),
-            " ", called[column], class_="small", title=column[0])
-        for column in ordered
-    ]  # fmt: skip
-    heads = [head("model"), *([head("group")] if grouped else [])]
-    some = {column_of(row): row for row in reversed(rows)}
-    heads += [_metric_head(data, some[column], named[column]) for column in ordered]
-    body = []
-    for group in groups:
-        for k, model in enumerate(data["models"]):
-            shown = [_cell(cells.get((group, model, c)), named[c], standing) for c in ordered]
-            lead = [tag("th", tag("span", class_="look", data_look=k), model, scope="row",
-                        class_="model")]  # fmt: skip
-            if grouped:
-                lead.append(tag("td", group_name(group)))
-            body.append(tag("tr", *lead, *shown, data_series=k))
-    dense = "sortable many" if len(first) > _WIDE_COLUMNS else "sortable"
-    choice = tag("details", tag("summary", "Choose metrics"), tag("div", *boxes, class_="actions"),
-                 class_="filter")  # fmt: skip
-    note = tag(
-        "p", _caption(data, rows), tag("span", " Press a heading to sort. ", class_="screen"),
-        tag("span", class_="series-count"), class_="soft small",
-    )  # fmt: skip
-    short = len(body) <= MOST_SHORT
-    place = "table short" if short else "table tall"
-    region = grid(heads, body, label=title, place=place, class_=dense, id=name, data_filtered=True)
-    if short:
-        return join(region, note, choice)
-    told = f"The table of {len(body)} rows is left out of print; CSV and JSON have it."
-    screen = tag("div", region, note, choice, class_="screen")
-    return join(screen, tag("p", told, class_="paper soft small"))
-
-
-def _caption(data: dict[str, Any], rows: list[Row]) -> str:
-    return " ".join([_legend(data), *withheld_notes(rows)])
+    body = [
+        table_row(
+            join(tag("span", class_="look", data_look=k), model),
+            *(_cell(cells.get((model, column)), standing, _DIGITS) for column in columns),
+            data_series=k,
+        )
+        for k, model in enumerate(data["models"])
+    ]
+    among = [row for row in rows if column_of(row) in columns]
+    told = " ".join([_legend(data), *withheld_notes(among), *constant_note(among)])
+    return table(heads, body, label=told, name="glance")
 
 
 def _legend(data: dict[str, Any]) -> str:
     """Say what stands in a table, and what its marks mean."""
-    if len(data["models"]) < 2:
-        return "Value with interval."
-    told = "Value with interval. Bold: the best value of a column."
-    if data["confidence"] is None:
-        return told
-    return (
-        f"{told} Grey: clearly worse than the best one. Marked: clearly better than all others "
-        f"(adjusted p below {1 - data['confidence']:.2g})."
-    )
+    told = "Value" if data["confidence"] is None else "Value with interval"
+    if len(data["models"]) > 1:
+        told += "; bold: the best one of a column"
+    if len(data["models"]) > 1 and data["confidence"] is not None:
+        told += f", grey: clearly worse (adjusted p below {1 - data['confidence']:.2g})"
+    return f"{told}."
 
 
-def _metric_head(data: dict[str, Any], row: Row, column: str) -> Markup:
+def head_note(data: dict[str, Any], row: Row) -> str:
+    """Say below the name of a metric what it is counted in, and its time."""
     metric, unit = REGISTRY[row["metric"]], data.get("unit") or ""
-    label = tag("button", title_of(row), type="button", title=f"{metric.name}: {metric.about}")
-    parts = (f"in {_unit(data, metric.name)}" * bool(_unit(data, metric.name)), when(row, unit))
-    clock = ", ".join(part for part in parts if part)
-    told = f"{clock}; {metric.better}" if clock else metric.better
-    note = tag("span", told, class_="interval soft small")
-    return tag("th", label, note, scope="col", class_="number", data_column_name=column)
+    counted_in = {"time": unit, "time^2": f"{unit}\u00b2" * bool(unit)}.get(metric.unit, "")
+    parts = [f"in {counted_in}" if counted_in else "", when(row, unit)]
+    return ", ".join(part for part in parts if part)
 
 
-def _cell(row: Row | None, column: str | None, standing: dict[Any, str]) -> Markup:
-    """A value with its interval, in a `column` that can be hidden."""
-    common: dict[str, Any] = {} if column is None else {"data_column_name": column}
+def _cell(row: Row | None, standing: dict[Any, str], digits: int) -> Markup:
+    """A value with its interval."""
     if row is None:
-        return tag("td", "n/a", class_="number soft", data_sort="", **common)
-    value = row["value"]
-    return tag(
-        "td",
-        _shown(value, row["metric"]),
-        _interval(row),
-        class_=f"number {standing.get(_key(row), '')}".strip(),
-        data_sort="" if value is None else value,
-        **common,
-    )
-
-
-def _key(row: Row) -> tuple[Any, str]:
-    return cell_of(row), row["model"]
+        return number_cell("n/a", None, class_="number soft")
+    kind = standing.get((cell_of(row), row["model"]), "")
+    look = f"number {kind}".strip()
+    return number_cell(shown(row, digits), row["value"], limits(row, digits), class_=look)
 
 
 def _standing(data: dict[str, Any]) -> dict[Any, str]:
-    """Classes of cells: the best of a metric, whether it wins clearly, and who clearly loses to it.
-
-    A metric that makes no model better than another has none, and one model has nobody to win
-    against.
-    """
-    marked = best_models(data["metrics"])
-    best = {
-        cell: row["model"]
-        for cell, row in best_rows(data["metrics"]).items()
-        if (cell, row["model"]) in marked
-    }
-    found = dict.fromkeys(marked, "first")
-    wins: dict[Any, list[bool]] = {}
+    """Classes of cells: the best of a metric, as on a terminal, and who clearly loses to it."""
+    best = best_models(data["metrics"])
+    found = dict.fromkeys(best, "first")
+    value = {(cell_of(row), row["model"]): row["value"] for row in data["metrics"]}
     for row in data["comparisons"]:
-        cell, pair = cell_of(row), (row["model_a"], row["model_b"])
-        first = best.get(cell)
-        if first is None or first not in pair:
-            continue
-        other, p = pair[pair[0] == first], row["p_simultaneous"]
-        clear = p is not None and p < 1 - (data["confidence"] or 0.95)
-        wins.setdefault((cell, first), []).append(clear)
-        if clear and (cell, other) not in marked:
-            found[cell, other] = "behind"
-    return found | {key: "first best" for key, clear in wins.items() if all(clear)}
+        cell, p = cell_of(row), row["p_simultaneous"]
+        a, b = (cell, row["model_a"]), (cell, row["model_b"])
+        if p is not None and p < 1 - (data["confidence"] or 0.95) and (a in best) != (b in best):
+            first, other = (a, b) if a in best else (b, a)
+            badness = REGISTRY[cell[1]].badness
+            if badness(value[other]) > badness(value[first]):
+                found[other] = "behind"
+    return found
 
 
-def _shown(value: Any, metric: str) -> str:
-    if isinstance(value, str):
-        return value
-    if REGISTRY[metric].inference == "test":
-        return f"p {p_text(value)}" if value is not None else "-"
-    return number(value)
+def shown(row: Row, digits: int = 4) -> str:
+    """Write the value of a row: a p-value of a test; n/a where it has none."""
+    value = row["value"]
+    if value is None or isinstance(value, str):
+        return value or "n/a"
+    test = REGISTRY[row["metric"]].inference == "test"
+    return f"p {p_text(value)}" if test else number(value, digits)
 
 
-def _interval(row: dict[str, Any]) -> Markup | None:
-    if not isinstance(row["low"], float) or not isinstance(row["high"], float):
-        over = range_text(row, 4)
-        return tag("span", over, class_="interval soft") if over else None
-    return tag("span", f"{number(row['low'])} to {number(row['high'])}", class_="interval")
+def limits(row: Row, digits: int = 4) -> str:
+    """Write the interval of a row, or its range over the assumed tails; nothing without either."""
+    if isinstance(row["low"], float) and isinstance(row["high"], float):
+        return f"{number(row['low'], digits)} to {number(row['high'], digits)}"
+    return range_text(row, digits)
 
 
-def _unit(data: dict[str, Any], metric: str) -> str:
-    unit = data.get("unit") or ""
-    kind = REGISTRY[metric].unit
-    return unit if kind == "time" else f"{unit}\u00b2" if unit and kind == "time^2" else ""
+# -- all numbers -----------------------------------------------------------------------------------
 
 
 def all_numbers(data: dict[str, Any]) -> Markup:
     """The whole table, one row per model and metric."""
-    rows = data["metrics"][:MOST_ROWS]
-    grouped = is_grouped(data)
-    standing = _standing(data)
-    numbers = {model: k for k, model in enumerate(data["models"])}
+    rows, grouped = data["metrics"][:MOST_ROWS], is_grouped(data)
+    standing, places = _standing(data), {model: k for k, model in enumerate(data["models"])}
     short = "KM" if EventWords.of(data["support"]).cause is None else "AJ"
-    words = ("model", "group", "metric") if grouped else ("model", "metric")
-    header = [*words, "time", "value, interval", "standard error", f"skill over {short}"]
+    words = ["model", *["group"] * grouped, "metric"]
     lines = []
     for row in rows:
-        name = row["metric"]
-        cells = [tag("th", row["model"], scope="row", class_="model")]
-        if grouped:
-            group = group_name(row.get("group"))
-            cells.append(tag("td", group, data_sort=group))
-        which = tag("div", tag("code", name), f", {REGISTRY[name].better}", class_="small soft")
-        time, stderr, skill = _clock(row), row["stderr"], row["skill"]
+        metric, group = REGISTRY[row["metric"]], row.get("group")
+        which = tag("div", tag("code", metric.name), f", {metric.better}", class_="small soft")
+        stderr, skill = row["stderr"], row["skill"]
+        cells = [tag("td", "all subjects" if group is None else str(group))] * grouped
         cells += [
-            tag("td", title_of(row), which, data_sort=name),
-            number_cell(when(row) or "-", time),
-            _cell(row, None, standing),
+            tag("td", title_of(row), which, data_sort=metric.name),
+            number_cell(when(row) or "-", row.get("time") or row.get("until")),
+            _cell(row, standing, 4),
             number_cell(stderr if isinstance(stderr, str) else number(stderr), stderr),
             number_cell("-" if skill is None else f"{100 * skill:.1f} %", skill),
         ]
-        lines.append(tag("tr", *cells, data_series=numbers[row["model"]]))
-    caption = "All models and metrics"
+        lines.append(table_row(row["model"], *cells, data_series=places[row["model"]]))
+    label = "All models and metrics."
     if len(rows) < len(data["metrics"]):
-        caption = (
+        label = (
             f"The first {len(rows):,} of {len(data['metrics']):,} numbers; the downloads Table "
-            "(CSV) and Everything (JSON) have all of them"
+            "(CSV) and Everything (JSON) have all of them."
         )
-    body = join(
-        _filters(data, grouped),
-        table(header, lines, caption=caption, name="all-numbers", words=words, filtered=True),
-    )
-    if len(lines) <= MOST_PRINTED:
-        return body
-    note = f"The table of all {len(lines)} numbers is left out of print; CSV and JSON have it."
-    return join(tag("p", note, class_="paper soft"), tag("div", body, class_="screen"))
+    header = [*words, "time", "value, interval", "standard error", f"skill over {short}"]
+    return table(header, lines, label=label, words=words, name="all-numbers", search=True)
 
 
-def _clock(row: Row) -> float | None:
-    """Time that a number was read at, or up to which; None where it has none."""
-    return row.get("until") if row.get("time") is None else row["time"]
-
-
-def group_name(group: Any) -> str:
-    """Return the name of a group; all subjects together have none of their own."""
-    return "all subjects" if group is None else str(group)
-
-
-def _filters(data: dict[str, Any], grouped: bool) -> Markup:
-    metrics = {row["metric"]: REGISTRY[row["metric"]].title for row in data["metrics"]}
-    controls = [_choice("Metric", metrics, 2 if grouped else 1)]
-    if grouped:
-        groups = [group_name(row.get("group")) for row in data["metrics"]]
-        controls.append(_choice("Group", dict(zip(groups, groups, strict=True)), 1))
-    return filters("all-numbers", *controls, placeholder="model, metric, words")
-
-
-def _choice(name: str, labels: dict[str, str], column: int) -> Markup:
-    """List of what a column of the whole table can be filtered by."""
-    options = [tag("option", label, value=value) for value, label in labels.items()]
-    select = tag("select", tag("option", "all", value=""), *options, data_filter="all-numbers",
-                 data_column=column)  # fmt: skip
-    return tag("label", f"{name} ", select)
+def conventions(data: dict[str, Any]) -> Markup:
+    """How each number was computed; the same for all models but for their curves."""
+    found = {row["metric"]: row["convention"] for row in reversed(data["metrics"])}
+    told = {
+        f"{REGISTRY[name].title} ({name})": "; ".join(
+            f"{key}: {_plain(value)}" for key, value in rules.items() if value is not None
+        )
+        for name, rules in found.items()
+    }
+    how = "How each number was computed (conventions)"
+    return tag("details", tag("summary", how), facts({**told}))
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, list):
         more = f" and {len(value) - 8} more" if len(value) > 8 else ""
-        return ", ".join(_plain(v) for v in value[:8]) + more
+        return ", ".join(map(_plain, value[:8])) + more
     return number(value) if isinstance(value, float) else str(value)
 
 
-def conventions(data: dict[str, Any]) -> Markup:
-    """How each number was computed; the same for all models but for their curves."""
-    found: dict[str, dict[str, Any]] = {}
+# -- events by cause -------------------------------------------------------------------------------
+
+
+def what_happened(data: dict[str, Any]) -> Markup | None:
+    """Return the events of each cause, and their incidence by the times of interest."""
+    words, support = EventWords.of(data["support"]), data["support"]
+    if words.cause is None:
+        return None
+    told = f"This evaluation is about {words.event}."
+    if words.others:
+        *most, last = words.others
+        others = f"{', '.join(most)} or {last}" if most else last
+        told += (
+            f" Who has an event of {others} cannot have {words.the_event} any more: such events "
+            "compete with it and are not counted as censored, which would overstate its "
+            "probability."
+        )
+    events, rows = support["events_by_cause"], support.get("incidence") or []
+    times = list(dict.fromkeys(row["time"] for row in rows))
+    known = {(row["cause"], row["time"]): row for row in rows}
+
+    def line(name: str, count: int, shares: list[Markup]) -> Markup:
+        part = f"{100 * count / support['subjects']:.0f} %" if support["subjects"] else "-"
+        return table_row(name, number_cell(f"{count:,} ({part})", count), *shares)
+
+    body, left = [], dict.fromkeys(times, 1.0)
+    for name in sorted(events, key=lambda name: name != words.cause):
+        label = f"{cause_label(name)}{' (competes)' * (name != words.cause)}"
+        shares = [_incidence(known[name, time], data["confidence"]) for time in times]
+        body.append(line(label, events[name], shares))
+        left = {time: share - known[name, time]["value"] for time, share in left.items()}
+    free = [number_cell(f"{100 * max(share, 0.0):.1f} %", share) for share in left.values()]
+    body.append(line("no event seen", support["subjects"] - sum(events.values()), free))
+    sure = data["confidence"]
+    note = "Events by cause."
+    if times:
+        note += (
+            " Shares are Aalen-Johansen estimates of the test set"
+            f"{'' if sure is None else f' with {100 * sure:g} % intervals'}; with the probability "
+            "of no event they add up to 100 %."
+        )
+    by_times = (f"by {rounded(time, data.get('unit') or '')}" for time in times)
+    made = table(["cause", "subjects", *by_times], body, label=note, words=["cause"], name="causes")
+    return join(tag("p", told), made)
+
+
+def _incidence(row: Row, confidence: float | None) -> Markup:
+    """Write an incidence with its interval, symmetric in log(-log(1 - F))."""
+    value, stderr, ends = float(row["value"]), row["stderr"], ""
+    if stderr is not None and confidence is not None and 0 < value < 1:
+        free = np.array([1.0 - value])
+        low, high = log_log_band(free, stderr / free, confidence)
+        ends = f"{100 * (1 - high[0]):.1f} to {100 * (1 - low[0]):.1f}"
+    return number_cell(f"{100 * value:.1f} %", value, ends)
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def unbroken(text: str) -> str:
+    """Keep numbers and their signs on one line."""
+    text = re.sub(r"(\d) %", "\\1\u00a0%", text)
+    return re.sub(r"\bp ([<=]) (\d)", "p\u00a0\\1\u00a0\\2", text)
+
+
+def off_target(data: dict[str, Any]) -> list[str]:
+    """Say which models a measure of calibration finds clearly off its best value, and which way."""
+    found: dict[tuple[Column, bool], list[Row]] = {}
+    columns = first_columns(data)
     for row in data["metrics"]:
-        found.setdefault(row["metric"], row["convention"])
-    items = []
-    for name, rules in found.items():
-        told = "; ".join(f"{k}: {_plain(v)}" for k, v in rules.items() if v is not None)
-        title = join(REGISTRY[name].title, tag("div", tag("code", name), class_="small soft"))
-        items.append(tag("tr", tag("th", title, scope="row"), tag("td", told)))
-    body = tag("table", tag("tbody", *items))
-    how = "How each number was computed (conventions)"
-    return tag("details", tag("summary", how), tag("div", body, class_="table"))
+        target, low, high = REGISTRY[row["metric"]].target, row["low"], row["high"]
+        if row.get("group") is not None or column_of(row) not in columns or target is None:
+            continue
+        if isinstance(low, float) and isinstance(high, float) and not low <= target <= high:
+            found.setdefault((column_of(row), low > target), []).append(row)
+    told = []
+    for (_, above), rows in found.items():
+        metric = REGISTRY[rows[0]["metric"]]
+        values = [
+            row["model"] + in_brackets(f"{number(row['value'], _DIGITS)}, {limits(row, _DIGITS)}")
+            for row in rows
+        ]
+        means = metric.above if above else metric.below
+        side = f"{'above' if above else 'below'} {metric.target:g}{means and f': {means}'}"
+        what = titled(rows[0], data.get("unit") or "")
+        told.append(f"{what} of {listed(values)} is clearly {side}.")
+    return told
+
+
+def meaning(data: dict[str, Any]) -> list[str]:
+    """Explain the error of the headline."""
+    record = REGISTRY.get(headline(data))
+    method = record.method if record is not None else None
+    if record is None or method is None or record.loss != "absolute":
+        return []
+    rules = next(r["convention"] for r in data["metrics"] if r["metric"] == record.name)
+    much = "; those censored early get less weight"
+    much = much if rules.get("weighted") and method.imputes else ""
+    support, words = data["support"], EventWords.of(data["support"])
+    censored = 1 - support["events"] / support["subjects"] if support["subjects"] else 0.0
+    doubt = _BIASED if method.extrapolates and censored > _HALF else ""
+    time = "event time" if words.cause is None else f"time of {words.the_event}"
+    stop, stopped = stops_at(data, record.name), ""
+    if stop is not None:
+        until = rounded(stop, data.get("unit") or "")
+        why = " (the last time that the data support)" * (stop == support["horizon"])
+        stopped = f" Predicted and observed times after {until}{why} count as {until}."
+        if words.cause is not None:
+            never = f" Who has an event of another cause never has {words.the_event}: it counts as"
+            stopped += f"{never} {until}."
+    found = [
+        "The error is the distance from the predicted time (for curves: the median) to the "
+        f"{time}. Each censored subject {method.counts_as}{much}.{stopped}{doubt}"
+    ]
+    supported = record.within_horizon and words.cause is None  # shown for one kind of event
+    return [*found, _WHY] if supported else found
+
+
+def group_words(data: dict[str, Any]) -> list[str]:
+    """Say how the models compare in the groups, by the metric that people judge by.
+
+    `data` comes from `Evaluation.to_dict`.
+    """
+    metric, found = headline(data), []
+    best = {
+        cell[0]: row["model"]
+        for cell, row in best_rows(data["metrics"]).items()
+        if cell[1] == metric and cell[0] is not None
+    }
+    if len(data["models"]) > 1 and best:
+        wins = Counter(best.values()).most_common()
+        named = [f"{model} in {count}" for model, count in wins[:_MOST_NAMES]]
+        if len(wins) > _MOST_NAMES:
+            named.append(f"other models in {sum(count for _, count in wins[_MOST_NAMES:])}")
+        many = f"{len(best)} groups" if len(best) > 1 else "1 group"
+        title = f"{REGISTRY[metric].title}{EventWords.of(data['support']).of_cause}"
+        found.append(f"Best by {title} in {many}: {listed(named)}.")
+        if data["confidence"] is not None:
+            differ = _clear(data, data["comparisons"], metric)
+            told = f" ({listed(differ)})" if 0 < len(differ) <= _MOST_NAMES else ""
+            where = f"in {len(differ)} of {many}{told}" if differ else "in no group"
+            which = "The two models" if len(data["models"]) == 2 else "Two models"
+            found.append(f"{which} differ clearly {where}.")
+    losses = [row for row in data["baseline_comparisons"] if row["metric"] == metric]
+    if data["confidence"] is not None and losses:
+        ahead = _clear(data, [r for r in losses if (r["difference"] or 0.0) < 0], metric)
+        some = f"In {len(ahead)} of {many}, a model is" if ahead else "In no group is a model"
+        baseline = EventWords.of(data["support"]).baseline
+        found.append(
+            f"{some} clearly better than {baseline}. The p-values are adjusted within each group, "
+            "not for the number of groups."
+        )
+    return found
+
+
+def _clear(data: dict[str, Any], rows: list[Row], metric: str) -> list[str]:
+    """Return the groups with a clear difference among some rows."""
+    level = 1 - data["confidence"]
+    groups = (
+        str(row["group"])
+        for row in rows
+        if row["metric"] == metric and row.get("group") is not None
+        if row["p_simultaneous"] is not None and row["p_simultaneous"] < level
+    )
+    return list(dict.fromkeys(groups))
+
+
+# -- the card of a notebook ------------------------------------------------------------------------
+
+
+def evaluation_card(data: dict[str, Any]) -> Markup:
+    """Make what notebooks show: verdict and a small table, without script or style sheet."""
+    first, *rest = verdict_sentences(data)
+    support, columns = data["support"], first_columns(data) if data["metrics"] else []
+    rows = {(r["model"], column_of(r)): r for r in data["metrics"] if r.get("group") is None}
+    known = {column: row for (_, column), row in rows.items()}
+    columns = [column for column in columns if column in known]
+    standing, side = _standing(data), "text-align:right;padding:.2em .8em"
+    heads = [tag("th")]
+    for column in columns:
+        metric = REGISTRY[column[0]]
+        told = "; ".join(filter(None, (head_note(data, known[column]), metric.better)))
+        note = tag("div", tag("small", told), style="font-weight:normal")
+        heads.append(tag("th", title_of(known[column]), note, style=side, title=metric.name))
+    body = []
+    for model in data["models"][:_MOST_MODELS]:
+        line = [tag("th", model, scope="row", style="text-align:left")]
+        for column in columns:
+            row = rows.get((model, column))
+            value = "n/a" if row is None else shown(row, _DIGITS)
+            best = row is not None and standing.get((cell_of(row), model)) == "first"
+            ends = tag("div", tag("small", limits(row, _DIGITS))) if row is not None else None
+            line.append(tag("td", tag("b", value) if best else value, ends, style=side))
+        body.append(tag("tr", *line))
+    said = [f"{support['subjects']:,} test subjects, {counted_events(support, ',')}"]
+    if len(data["models"]) > 1:
+        said.append("bold: the best one of a column")
+    if data["warnings"]:
+        said.append(f"{counted(warnings_of(data))} in .warnings")
+    if len(data["models"]) > _MOST_MODELS:
+        said.append(f"{len(data['models']) - _MOST_MODELS} more models in .table")
+    said.append("all metrics in .table; .to_html(path) writes a report")
+    return tag(
+        "div",
+        tag("p", tag("b", first)),
+        paragraphs(rest),
+        tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *body)) if columns else None,
+        tag("p", tag("small", f"{'; '.join(said)}.")),
+    )

@@ -2,55 +2,100 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from .._tools.text import number
 from ..evaluation.phrases import listed
-from . import experiment_tables as tables
 from . import experiment_words as words
-from .experiment_charts import cell_chart, panel_chart
-from .experiment_tables import series_of
-from .markup import Markup, cards, join, tag
-from .shell import figures, page
+from .charts import figure
+from .displays.description import Axis, Chart, Panel, Points, Row, Rule
+from .displays.forest import plain_float
+from .experiment_words import percent, title_of
+from .page import (
+    Markup,
+    Section,
+    breakable,
+    figures,
+    head,
+    join,
+    number_cell,
+    page,
+    paragraphs,
+    picker,
+    table,
+    table_row,
+    tag,
+)
+
+_MOST_FAILURES = 200
+#: More columns than this are set more closely.
+_MANY = 9
+#: Distance from the truth, and excess over the best model, at which a colour has faded away.
+_FAR, _EXCESS = 0.5, 0.2
+_NOT_KINDS = ("metric", "total", "tau", "overlap", "relative", "tau_low", "tau_high")
+#: What wins a dataset: the one rule of this page.
+_RULE = (
+    "A metric wins a dataset if it has most of the truly best three models among its best three, "
+    "then by being closest to the truth; ties share a win."
+)
+Record = dict[str, Any]
 
 
-def experiment_page(data: dict[str, Any], *, title: str) -> str:
-    """Make the page from the plain data of `survgauge.report.experiment_content`."""
-    charts = [panel_chart(data), cell_chart(data)]
-    places = {tuple(key): k for k, key in enumerate(charts[1]["keys"])}
+def experiment_page(data: Record, *, title: str) -> str:
+    """Make the page from the plain data of `experiment_content`."""
+    series = list(dict.fromkeys(m for names in data["plain"].values() for m in names))
+    charts = [_cell_chart(data)]
+    places = {tuple(key): k for k, key in enumerate(charts[0]["keys"])}
 
-    def by_data_set(what: str, column: str) -> Markup:
-        made = partial(tables.metrics_by_data_set, what=what, column=column, places=places)
-        return _by_truth(data, made)
+    def by_truth(make: Callable[[Record, str], Markup]) -> Markup:
+        views = (
+            tag("div", make(data, truth), data_view_of="truth", data_view=truth)
+            for truth in data["truths"]
+        )
+        return join(*views)
 
+    heat = partial(_metrics_by_dataset, series=series, places=places)
     sections = [
-        ("summary", "Summary", _by_truth(data, _summary)),
-        ("wins", "Wins and means", _by_truth(data, tables.wins)),
-        ("ranking", "Ranking: does the metric order the models as the truth does?",
-         by_data_set("ranking", "tau")),
-        ("proximity", "Proximity: is the metric close to the true value?",
-         by_data_set("proximity", "relative")),
-        ("models", "Models by their true value", _by_truth(data, tables.models)),
-        ("detail", "One data set, one metric", figures(charts)),
-        ("winners", "Winners", _by_truth(data, tables.winners)),
-        ("failures", "What failed or was left out", tables.failures(data)),
+        Section("summary", "Summary", by_truth(_summary)),
+        Section("wins", "Wins and means", by_truth(partial(_wins, series=series))),
+        Section("proximity", "Winners: best three models right, and close to the true value",
+                by_truth(partial(heat, what="proximity", column="relative"))),
+        Section("ranking", "Ranking: does the metric order the models as the truth does?",
+                by_truth(partial(heat, what="ranking", column="tau"))),
+        Section("models", "Models by their true value", by_truth(_models)),
+        Section("detail", "One dataset, one metric", figures(charts)),
+        Section("failures", "What failed or was left out", _failures(data)),
     ]  # fmt: skip
+    truths = [tag("option", title_of(truth), value=truth) for truth in data["truths"]]
+    names = [
+        (title_of(name), series.index(name),
+         {"data_view_of": "truth", "data_view": truth})
+        for truth in data["truths"]
+        for name in data["plain"][truth]
+    ]  # fmt: skip
+    variants = None
+    if len(data["metrics"]) > len(series):
+        box = tag("input", type="checkbox", data_show_column="variant")
+        variants = tag("label", box, " variants with settings", class_="small")
+    truth = tag("label", "Truth ", tag("select", *truths, data_views="truth"))
     return page(
         title=title,
         subtitle=f"{words.data_sets(len(data['sets']))} with known event times (semi-synthetic), "
         f"{len(data['models'])} models, {len(data['metrics'])} metrics",
         sections=sections,
-        picker=_picker(data),
+        picker=picker("Metrics", names, truth, variants),
         data={
             "file": "experiment",
-            "series": series_of(data),
+            "series": series,
             "record": {k: v for k, v in data.items() if k != "plain"},
             "figures": charts,
-            "hidden": [],
         },
         saves=[
             ("ranking", "Ranking (CSV)"),
             ("proximity", "Proximity (CSV)"),
+            ("winners", "Winners (CSV)"),
             ("models_by_truth", "Models (CSV)"),
             ("by_model", "By model (CSV)"),
             ("json", "Everything (JSON)"),
@@ -58,60 +103,252 @@ def experiment_page(data: dict[str, Any], *, title: str) -> str:
     )
 
 
-def _picker(data: dict[str, Any]) -> Markup:
-    truths = [tag("option", truth, value=truth) for truth in data["truths"]]
-    series = series_of(data)
-    chips = [
-        tag("button", tag("span", name), type="button", class_="chip", aria_pressed="true",
-            data_series=series.index(name), data_color=k, title=name, data_view_of="truth",
-            data_view=truth)
-        for truth in data["truths"]
-        for k, name in enumerate(data["plain"][truth])
-    ]  # fmt: skip
-    variants = len(data["metrics"]) > len(series)
-    return tag(
-        "div",
-        tag("label", tag("span", "Truth ", class_="name"),
-            tag("select", *truths, data_views="truth")),
-        tag("span", "Metrics", class_="name"),
-        *chips,
-        tag("button", "All", type="button", id="all-series"),
-        tag("label", tag("input", type="checkbox", data_show_column="variant"),
-            " variants with settings", class_="small") if variants else None,
-        class_="picker",
-        role="group",
-        aria_label="Truth and metrics shown",
-    )  # fmt: skip
-
-
-def _by_truth(data: dict[str, Any], make: Any) -> Markup:
-    return join(
-        *(
-            tag("div", make(data, truth), data_view_of="truth", data_view=truth)
-            for truth in data["truths"]
-        )
-    )
-
-
-def _summary(data: dict[str, Any], truth: str) -> Markup:
+def _summary(data: Record, truth: str) -> Markup:
     won = [r for r in data["summary_plain"][truth] if r["total"]]
     best = sorted(won, key=lambda r: -r["total"])
-    told = listed([f"{r['metric']} {r['total']:g}" for r in best]) if best else "none"
+    told = listed([f"{title_of(r['metric'])} {r['total']:g}" for r in best]) if best else "none"
     advice = [words.advice(row) for row in data["advice"]] if truth == "mae" else []
-    bases = len({name for name, _ in data["sets"]})
-    failed = len(data["failed_metrics"])
-    facts: list[tuple[str, object, str | None]] = [
-        ("Data sets", str(len(data["sets"])), f"from {bases} data base{'s' if bases != 1 else ''}"),
-        ("Models", str(len(data["models"])), None),
-        ("Metrics", str(len(data["metrics"])), "variants with settings included"),
-        ("Failed cells", str(len(data["failures"])),
-         f"failed metrics: {failed}" if failed else None),
-    ]  # fmt: skip
+    leader = data["leaders"][truth]["tau"]
+    few = leader is not None and leader["verdict"] == words.TOO_FEW  # said already, with why
     return join(
-        tag("p", words.lead(data, truth), class_="lead"),
-        tag("p", words.best_models(data, truth) or None),
-        tag("p", f"Data sets won by the metrics without settings: {told}."),
-        *(tag("p", text) for text in advice),
-        tag("p", words.rule(), class_="soft small"),
-        cards(facts, "cards"),
+        tag("p", words.lead(data, truth, title_of), class_="lead"),
+        paragraphs(filter(None, [words.best_models(data, truth)])),
+        paragraphs([f"Datasets won by the metrics without settings: {told}. {_RULE}", *advice]),
+        None if few else tag("p", words.rule(), class_="soft small"),
     )
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def _wins(data: Record, truth: str, series: list[str]) -> Markup:
+    """Wins among the metrics without settings, and their means."""
+    rows = data["summary_plain"][truth]
+    name = f"wins-{''.join(c if c.isalnum() else '-' for c in truth)}"
+    bases = words.interval_words(base for base, _ in data["sets"])
+    label = (
+        f"Truth: {title_of(truth)}. The metrics without settings compete. {_RULE} The last "
+        f"columns count the wins by kind of censoring. {bases}"
+    )
+    kinds = [k for k in rows[0] if k not in _NOT_KINDS]
+    lines = []
+    for r in sorted(rows, key=_by_wins):
+        ends = "" if r["tau_low"] is None else f"{r['tau_low']:.2f} to {r['tau_high']:.2f}"
+        cells = [
+            number_cell(f"{r['total']:g}", r["total"]),
+            number_cell(_fixed(r["tau"], 2), r["tau"], ends),
+            number_cell(_fixed(r["overlap"], 2), r["overlap"]),
+            number_cell(percent(r["relative"]), r["relative"]),
+            *(number_cell(f"{r[k]:g}", r[k]) for k in kinds),
+        ]
+        place = series.index(r["metric"]) if r["metric"] in series else None
+        called = tag("span", title_of(r["metric"]), title=r["metric"])
+        lines.append(table_row(called, *cells, data_series=place))
+    header = ["metric", "wins", "mean tau", "mean top 3", "mean distance", *kinds]
+    return table(header, lines, label=label, words=["metric"], name=name, kind="pinned")
+
+
+def _metrics_by_dataset(
+    data: Record,
+    truth: str,
+    *,
+    series: list[str],
+    places: dict[tuple[str, ...], int],
+    what: str,
+    column: str,
+) -> Markup:
+    """Datasets by metrics, coloured; a cell opens its models in the chart below."""
+    plain, is_tau = data["plain"][truth], column == "tau"
+    both = (data["summary_plain"][truth], data["summary"][truth])
+    order = [r["metric"] for found in both for r in sorted(found, key=_by_wins)]
+    metrics = list(dict.fromkeys(order))
+    sets: dict[tuple[str, str], dict[str, float | None]] = {}
+    right: dict[tuple[str, ...], float | None] = {}
+    for r in data["ranking"]:
+        right[r["truth"], r["dataset"], r["censoring"], r["metric"]] = r["overlap"]
+    for r in data[what]:
+        if r["truth"] == truth:
+            sets.setdefault((r["dataset"], r["censoring"]), {})[r["metric"]] = r[column]
+    won = {(r["truth"], r["dataset"], r["censoring"], r["metric"]) for r in data["winners_plain"]}
+    switches: dict[str, dict[str, Any]] = {
+        metric: {
+            "data_column_name": None if metric in plain else "variant",
+            "data_series_column": series.index(metric) if metric in series else None,
+        }
+        for metric in metrics
+    }
+    lines = []
+    for where, values in sets.items():
+        cells = []
+        for metric in metrics:
+            value, key = values.get(metric), (truth, *where, metric)
+            shown = _fixed(value, 2) if is_tau else percent(value)
+            if not is_tau and right.get(key) is not None:
+                shown = f"{right[key]:g} of 3, {shown}"
+            inner: object = tag("span", shown)
+            if (place := places.get(key)) is not None:
+                label = f"{title_of(metric)} on {', '.join(where)}: {shown}; show its models"
+                inner = tag("button", shown, type="button", data_goto="cell-chart",
+                            data_choice=place, aria_label=label)  # fmt: skip
+            share = None if value is None else value if is_tau else 1 - value / _FAR
+            cells.append(_shaded(inner, value, share, key in won, **switches[metric]))
+        lines.append(_of_data_set(*where, *cells))
+    told = (
+        "Each number is Kendall's tau between the order of the models by the metric and their true "
+        "order; 1 is perfect."
+        if is_tau
+        else "Each cell says how many of the truly best three models are among the metric's best "
+        "three, and the mean distance of the metric from the true value, relative to it."
+    )
+    caption = (
+        f"Truth: {title_of(truth)}. {told} Bold: the winner among the metrics without "
+        "settings. Metrics with the most wins come first. Press a number to see its models."
+    )
+    ends = ("0 or less", "1") if is_tau else (f"{100 * _FAR:.0f} % or more", "0 %")
+    heads = [head(title_of(m), title=m, **switches[m]) for m in metrics]
+    return _heat(heads, lines, caption, ends)
+
+
+def _models(data: Record, truth: str) -> Markup:
+    """Datasets by models: true values, coloured by how far they are from the best."""
+    rows = [r for r in data["models_by_truth"] if r["truth"] == truth]
+    if not rows:
+        return tag("p", "No model has a true value in all runs.")
+    sets: dict[tuple[str, str], dict[str, Record]] = {}
+    ranks: dict[str, list[float]] = {}
+    for r in rows:
+        sets.setdefault((r["dataset"], r["censoring"]), {})[r["model"]] = r
+        ranks.setdefault(r["model"], []).append(r["rank"])
+    order = sorted(ranks, key=lambda model: sum(ranks[model]) / len(ranks[model]))
+    lines = [
+        _of_data_set(*where, *(_true_value(found.get(model)) for model in order))
+        for where, found in sets.items()
+    ]
+    caption = (
+        f"Each number is the true {title_of(truth)} of a model, the mean over runs. Models with "
+        "the best mean rank come first. Bold: the best model of a dataset; \u2248: a model that "
+        "is not clearly worse, because the 95 % interval of its difference from the best model "
+        "includes 0. Intervals allow for overlapping training sets (Nadeau and Bengio, 2003) and "
+        "are not adjusted for the number of models; all of them are in the download."
+    )
+    ends = (f"{100 * _EXCESS:.0f} % or more from the best model", "the best model")
+    lead = tag("p", words.best_models(data, truth))
+    return join(lead, _heat([head(breakable(model)) for model in order], lines, caption, ends))
+
+
+def _true_value(r: Record | None) -> Markup:
+    if r is None:
+        return tag("td", "-", class_="cell", data_sort="")
+    best, value = r["difference"] == 0, r["true_value"]
+    base = abs(value - r["difference"])
+    far = abs(r["difference"]) / base if base else 0.0 if best else 1.0
+    low, high = r["difference_low"], r["difference_high"]
+    told = None
+    if low is not None and not best:
+        told = f"{number(r['difference'])} from the best ({number(low)} to {number(high)})"
+    shown = tag("span", f"{'' if best or r['clearly_worse'] else '≈ '}{number(value)}")
+    return _shaded(shown, value, 1 - far / _EXCESS, best, title=told)
+
+
+def _heat(heads: list[Markup], lines: list[Markup], label: str, ends: tuple[str, str]) -> Markup:
+    """Coloured table with the scale of its colours, which says which end is the better one."""
+    scale = tag(
+        "p",
+        tag("span", f"Worse: {ends[0]}"),
+        tag("span", class_="bar"),
+        tag("span", f"better: {ends[1]}"),
+        class_="scale small soft",
+    )
+    kind = f"pinned heat{' dense' * (len(heads) > _MANY)}"
+    return table(["data", *heads], lines, label=label, words=["data"], kind=kind, above=scale)
+
+
+def _shaded(
+    shown: object, value: float | None, share: float | None, best: bool, **attributes: object
+) -> Markup:
+    """Cell between the page's two heat colours; text stays readable on all of them."""
+    style = None
+    if share is not None:
+        part = round(45 * max(0.0, min(1.0, share)))
+        mixed = f"rgb(var(--heat-high)) {part}%, rgb(var(--heat-low))"
+        style = f"background:color-mix(in srgb, {mixed})"
+    kind = "cell win" if best else "cell"
+    return number_cell(shown, value, "", class_=kind, style=style, **attributes)
+
+
+def _failures(data: Record) -> Markup:
+    """Metrics and cells that failed, and models that were left out."""
+    parts = []
+    if data["failed_metrics"]:
+        header = ("metric", "cells", "first error", "first cell")
+        lines = [
+            table_row(r["metric"], r["cells"], r["error"], r["first"])
+            for r in data["failed_metrics"]
+        ]
+        told = (
+            "These metrics raised an error in some cells; the other metrics of these cells are "
+            "there. Tracebacks are in the store, under failures."
+        )
+        parts.append(table(header, lines, label=told, name="failed-metrics", words=header))
+    rows = [*data["failures"], *data["left_out"]]
+    if rows:
+        names = ("data", "censoring", "model", "repeat", "fold", "what happened")
+        keys = ("dataset", "censoring", "model", "repeat", "fold", "message")
+        lines = [tag("tr", *(tag("td", r.get(k)) for k in keys)) for r in rows[:_MOST_FAILURES]]
+        told = f"{len(rows)} cells failed or were left out."
+        if len(rows) > _MOST_FAILURES:
+            told += f" The first {_MOST_FAILURES} are shown; the JSON download has all."
+        parts.append(table(names, lines, label=told, name="failures-table", words=names))
+    return join(*parts) if parts else tag("p", "Nothing failed: every cell has a result.")
+
+
+def _by_wins(row: Record) -> tuple[float, float]:
+    return -row["total"], -(row["tau"] or 0)
+
+
+def _of_data_set(dataset: str, censoring: str, *cells: Markup) -> Markup:
+    """Row of a dataset; it sorts by base and censoring."""
+    kind = tag("span", breakable(censoring), class_="interval")
+    name = tag("th", breakable(dataset), kind, scope="row", data_sort=f"{dataset} {censoring}")
+    return tag("tr", name, *cells)
+
+
+def _fixed(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+# -- charts ----------------------------------------------------------------------------------------
+
+
+def _cell_chart(data: Record) -> Record:
+    """How far a metric is from the truth, model by model: a choice for each dataset and metric."""
+    found, cells = {}, dict[Any, list[Record]]()
+    for r in data["by_model"]:
+        if r["metric"] in data["plain"][r["truth"]]:
+            key = r["truth"], r["dataset"], r["censoring"], r["metric"]
+            cells.setdefault(key, []).append(r)
+    for key, rows in cells.items():
+        truth, *_, metric = key
+        gaps, names = [plain_float(r["difference"]) for r in rows], []
+        for r in rows:
+            relative = "-" if r["relative"] is None else f"{r['relative']:+.1%}"
+            told = f"says {number(_said(r))}, truth {number(plain_float(r['true_value']))}"
+            names.append(f"{r['model']}: {told}, relative {relative}")
+        panel = Panel(
+            Axis(f"{title_of(metric)} minus the true {title_of(truth)}"),
+            Axis(),
+            (Rule("x", 0.0, "the truth"),
+             Points(gaps, list(range(len(rows))), "ink", names=tuple(names))),
+            rows=tuple(Row(r["model"], inside="" if r["difference"] is not None else "n/a")
+                       for r in rows),
+        )  # fmt: skip
+        told = "Each row is how far the metric is from the truth for one model, mean over runs."
+        found[key] = Chart("One metric, model by model", told, (panel,))
+    labels = [f"{title_of(m)} on {d}, {c} – {title_of(t)}" for t, d, c, m in found]
+    made = figure("cell-chart", found.values(), labels, "Cell", wide=True)
+    return made | {"keys": [list(key) for key in found]}
+
+
+def _said(row: Record) -> float:
+    """Return what the metric says."""
+    return plain_float(row["true_value"]) + plain_float(row["difference"])

@@ -1,19 +1,88 @@
-"""What an experiment says in sentences, from plain data; the terminal and the page share them."""
+"""An experiment as plain data, and what that says in sentences, on the page and elsewhere."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from .._tools.text_tables import p_text, relation
+import numpy as np
+
+from .._tools.text import p_text, relation
+from ..errors import InputError
+from ..estimators.surrogates import METHODS
 from ..evaluation.phrases import listed
+from ..metrics.registry import REGISTRY
 
-#: Fewest data bases with which a sign or signed-rank test, two-sided, can reach the level 0.05:
+if TYPE_CHECKING:
+    from ..bench.experiment.results import Results
+
+#: Fewest sources with which a sign or signed-rank test, two-sided, can reach the level 0.05:
 #: even if all agree its p-value is 2 / 2^n, which is 0.0625 for five bases and 0.031 for six.
 FEWEST_BASES = 6
 #: Verdict of comparisons over fewer.
-TOO_FEW = "too few data sets to tell"
+TOO_FEW = "too few datasets to tell"
+
+
+def experiment_content(results: Results) -> dict[str, Any]:
+    """Gather the tables of an experiment."""
+    truths = list(dict.fromkeys(panel.truth for panel in results.panels))
+    if not truths:
+        raise InputError(
+            "results: there is nothing to compare: no metric has a true counterpart on at least "
+            "two models with all runs; finish the run first (survgauge bench ... --resume)"
+        )
+    metrics = {
+        truth: list(dict.fromkeys(m for p in results.panels if p.truth == truth for m in p.metrics))
+        for truth in truths
+    }
+    plain = {truth: plain_metrics(names, truth) for truth, names in metrics.items()}
+    among = {truth: results.select(truth=truth, metrics=plain[truth]) for truth in truths}
+    return {
+        "name": results.name,
+        "truths": truths,
+        "sets": [list(pair) for pair in results.sets],
+        "models": list(dict.fromkeys(m for p in results.panels for m in p.models)),
+        "metrics": list(dict.fromkeys(m for names in metrics.values() for m in names)),
+        "plain": plain,
+        "summary": {truth: _records(results.summary(truth).reset_index()) for truth in truths},
+        "summary_plain": {t: _records(r.summary(t).reset_index()) for t, r in among.items()},
+        "ranking": _records(results.ranking),
+        "proximity": _records(results.proximity),
+        "winners": _records(results.winners),
+        "winners_plain": [row for r in among.values() for row in _records(r.winners)],
+        "leaders": {
+            t: {measure: r.leader(measure, t) for measure in ("tau", "relative")}
+            for t, r in among.items()
+        },
+        "models_by_truth": _records(results.models),
+        "by_model": _records(results.by_model),
+        "advice": _records(results.advice("mae")) if "mae" in truths else [],
+        "failed_metrics": _records(results.failed_metrics),
+        "failures": [_failure(f) for f in results.failures],
+        "left_out": [
+            {**row, "message": f"Left out for truth {row['truth']}: some of its cells are missing."}
+            for row in _records(results.left_out)
+        ],
+    }
+
+
+def _failure(record: dict[str, Any]) -> dict[str, Any]:
+    cell = record["cell"]
+    names = ("dataset", "censoring", "model", "repeat", "fold")
+    return {k: cell[k] for k in names} | {"message": f"{record['error']}: {record['message']}"}
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    return [{str(k): _value(v) for k, v in row.items()} for row in frame.to_dict("records")]
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if np.isfinite(value) else None
+    return value
 
 
 def plain_metrics(metrics: list[str], truth: str) -> list[str]:
@@ -32,6 +101,18 @@ def _settings(label: str) -> set[str]:
     return set(label.partition("(")[2].removesuffix(")").split(", ")) - {""}
 
 
+def title_of(label: str) -> str:
+    """Return the title of a metric with its settings; a truth or an unknown name stays.
+
+    >>> title_of("harrell"), title_of("mae(tau=horizon)"), title_of("own(x=1)")
+    ("Harrell's C", 'MAE (tau=horizon)', 'own (x=1)')
+    """
+    name, bracket, settings = label.partition("(")
+    known = REGISTRY[name].title if name in REGISTRY else name
+    known = name.upper() if name in ("mae", "mse", "rmse") else known
+    return f"{known} ({settings}" if bracket else known
+
+
 def percent(value: float | None, digits: int = 1) -> str:
     """Write a share as a percentage.
 
@@ -41,25 +122,29 @@ def percent(value: float | None, digits: int = 1) -> str:
     return "-" if value is None or value != value else f"{100 * value:.{digits}f} %"
 
 
-def lead(data: dict[str, Any], truth: str) -> str:
-    """Say which metric orders models best, and which is closest to the truth."""
+def lead(data: dict[str, Any], truth: str, name: Callable[[str], str] = str) -> str:
+    """Say which metric orders models best, and which is closest to the truth.
+
+    `name` gives the name of a metric.
+    """
     order, size = (data["leaders"][truth][measure] for measure in ("tau", "relative"))
     if order is None or size is None:
-        return f"No metric has a value for all models on all data sets (truth: {truth})."
+        return f"No metric has a value for all models on all datasets (truth: {title_of(truth)})."
     rows = {row["metric"]: row for row in data["summary_plain"][truth]}
     sets = data_sets(len(_sets_of(data, truth)))
     tau, far = rows[order["metric"]]["tau"], percent(rows[size["metric"]]["relative"])
+    first, closest = name(order["metric"]), name(size["metric"])
     if len(rows) == 1:
         return (
-            f"{order['metric']} orders the models with a mean Kendall's tau of {tau:.2f} with the "
+            f"{first} orders the models with a mean Kendall's tau of {tau:.2f} with the "
             f"true order over {sets}, and is off by {far} on average."
         )
     among = "" if len(rows) == len(data["summary"][truth]) else "Of the metrics without settings, "
     parts = [
-        f"{among}{order['metric']} orders the models most as the truth does (mean Kendall's tau "
-        f"{tau:.2f} over {sets}){_beside(order)}.",
-        f"{'It' if size['metric'] == order['metric'] else size['metric']} is closest to the true "
-        f"value (off by {far} on average){_beside(size)}.",
+        f"{among}{first} orders the models most as the truth does (mean Kendall's tau "
+        f"{tau:.2f} over {sets}){_beside(order, name)}.",
+        f"{'It' if size['metric'] == order['metric'] else closest} is closest to the true "
+        f"value (off by {far} on average){_beside(size, name)}.",
     ]
     if order["verdict"] == TOO_FEW:
         parts.append(
@@ -69,28 +154,28 @@ def lead(data: dict[str, Any], truth: str) -> str:
     return " ".join(parts)
 
 
-def _beside(leader: dict[str, Any]) -> str:
+def _beside(leader: dict[str, Any], name: Callable[[str], str]) -> str:
     """Say how the best metric stands to the others."""
     if leader["verdict"] == TOO_FEW:
         return ""
     if not leader["tied"]:
         return ", clearly better than the others"
-    return f"; there is no clear difference from {listed(leader['tied'])}"
+    return f"; there is no clear difference from {listed([name(m) for m in leader['tied']])}"
 
 
 def _needed(found: dict[str, Any]) -> str:
-    """Give the reason why there are too few data sets."""
-    bases = f"{found['bases']} data base{'s' if found['bases'] != 1 else ''}"
+    """Give the reason why there are too few datasets."""
+    bases = f"{found['bases']} source{'s' if found['bases'] != 1 else ''}"
     return f"they come from {bases}; a test needs at least {FEWEST_BASES}"
 
 
 def data_sets(count: int) -> str:
-    """Count data sets.
+    """Count datasets.
 
     >>> data_sets(1), data_sets(2)
-    ('1 data set', '2 data sets')
+    ('1 dataset', '2 datasets')
     """
-    return f"{count} data set{'s' if count != 1 else ''}"
+    return f"{count} dataset{'s' if count != 1 else ''}"
 
 
 def _sets_of(data: dict[str, Any], truth: str) -> set[tuple[str, str]]:
@@ -98,7 +183,7 @@ def _sets_of(data: dict[str, Any], truth: str) -> set[tuple[str, str]]:
 
 
 def best_models(data: dict[str, Any], truth: str) -> str:
-    """Say which models are truly best, and on how many data sets that is not clear."""
+    """Say which models are truly best, and on how many datasets that is not clear."""
     sets: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in data["models_by_truth"]:
         if row["truth"] == truth:
@@ -113,7 +198,8 @@ def best_models(data: dict[str, Any], truth: str) -> str:
     none = "On each of them it is clearly better than every other model."
     where = "each" if unclear == count else str(unclear)
     some = f"On {where} of them some other model is not clearly worse."
-    return f"By the true {truth}, the best model is {listed(won)}. {some if unclear else none}"
+    best = f"By the true {title_of(truth)}, the best model is {listed(won)}"
+    return f"{best}. {some if unclear else none}"
 
 
 def advice(row: dict[str, Any]) -> str:
@@ -122,16 +208,15 @@ def advice(row: dict[str, Any]) -> str:
     verdict = {"holds": "this holds here", "does not hold": "this does not hold here"}.get(
         row["verdict"], row["verdict"]
     )
-    if few:
-        verdict += f" ({_needed(row)})"
     tests = "" if few else (
-        f" Over {row['bases']} data bases, p {relation(row['p_value'])} for the distance and "
+        f" Over {row['bases']} sources, p {relation(row['p_value'])} for the distance and "
         f"p {relation(row['p_tau'])} for tau (Wilcoxon)."
     )  # fmt: skip
-    first, other = row["recommended"], row["other"]
+    first, other = (METHODS[row[name]].title for name in ("recommended", "other"))
     return (
         f"The paper advises {first} rather than {other} under {row['situation']}: {verdict}. "
-        f"{first} is closer on {row['closer']} of {data_sets(row['data_sets'])} (mean distance "
+        f"{first[:1].upper()}{first[1:]} are closer on {row['closer']} of "
+        f"{data_sets(row['data_sets'])} (mean distance "
         f"{percent(row['recommended_relative'])} against {percent(row['other_relative'])}), with a "
         f"mean tau of {row['recommended_tau']:.2f} against {row['other_tau']:.2f}.{tests}"
     )
@@ -143,26 +228,26 @@ def advice_p(row: dict[str, Any], name: str) -> str:
 
 
 def rule() -> str:
-    """Say when something is concluded from a comparison over data sets."""
+    """Say when something is concluded from a comparison over datasets."""
     return (
-        "Data sets that come from one data base are not independent, so tests compare the means "
-        "of data bases (Wilcoxon's signed-rank test, level 0.05). With fewer than "
-        f"{FEWEST_BASES} data bases no such test can reach its level, whatever the numbers are: "
+        "Datasets that come from one source are not independent, so tests compare the means "
+        "of sources (Wilcoxon's signed-rank test, level 0.05). With fewer than "
+        f"{FEWEST_BASES} sources no such test can reach its level, whatever the numbers are: "
         f'there are "{TOO_FEW}".'
     )
 
 
 def interval_words(bases: Iterable[str]) -> str:
-    """Say what the intervals of means over data sets are about.
+    """Say what the intervals of means over datasets are about.
 
     >>> interval_words(["a", "b", "a"])[:60]
-    'Intervals are over the runs on these 2 data bases; other dat'
+    'Intervals are over the runs on these 2 sources; other source'
     """
     count = len(set(bases))
     if count >= FEWEST_BASES:
-        return f"Intervals are over the {count} data bases."
-    these = "this data base" if count == 1 else f"these {count} data bases"
+        return f"Intervals are over the {count} sources."
+    these = "this source" if count == 1 else f"these {count} sources"
     return (
-        f"Intervals are over the runs on {these}; other data bases may differ by more, which only "
+        f"Intervals are over the runs on {these}; other sources may differ by more, which only "
         f"{FEWEST_BASES} or more of them would show."
     )

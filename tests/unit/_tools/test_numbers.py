@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge._tools.sorting import ordered_bits, sorted_outcomes, sorting_order
-from survgauge.metrics.ranking._by_risk import RiskSorter
-from survgauge.metrics.ranking._inversions import cumulative, inversions
-from survgauge.metrics.ranking._pairs import pair_counts
+from survgauge._tools.sorting import sorting_order
+from survgauge.metrics.ranking._pairs import cumulative, inversions, pair_counts
 
 SOURCE = Path(sg.__file__).parent
 
@@ -20,11 +18,7 @@ SOURCE = Path(sg.__file__).parent
 def test_bit_keys_stay_integers():
     # uint64 with int64 is float64: rows would be lost in its last bits.
     values = np.random.default_rng(0).normal(size=2_000)
-    assert ordered_bits(values).dtype == np.int64
     assert sorting_order(values).dtype == np.intp
-    time, flag = sorted_outcomes(np.abs(values), values > 0)
-    assert (time.dtype, flag.dtype) == (np.float64, np.bool_)
-    assert RiskSorter(np.arange(2_000))(values).position.dtype == np.intp
 
 
 def test_counts_of_flags_are_64_bits_wide():

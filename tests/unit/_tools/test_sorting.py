@@ -1,4 +1,4 @@
-"""Sorting by integer keys: the order of a stable argsort, for any floats."""
+"""Orders are those of a stable argsort, and places those of searchsorted, for any floats."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from survgauge._tools import sorting as _sorting
-from survgauge._tools.sorting import sorted_outcomes, sorting_order
+from survgauge._tools.sorting import look_up, sorting_order
 
 ANY = st.floats(allow_nan=False, width=64)
 NEAR = st.integers(-40, 40).map(lambda k: 1.0 + k * np.finfo(float).eps)
@@ -20,7 +20,6 @@ NEAR = st.integers(-40, 40).map(lambda k: 1.0 + k * np.finfo(float).eps)
 def test_order_is_that_of_a_stable_argsort(values):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_sorting, "_FEW", 0)
-        patch.setattr("survgauge._tools.chunks.CHUNK", 7)
         found = sorting_order(values)
     np.testing.assert_array_equal(found, values.argsort(kind="stable"))
 
@@ -33,28 +32,42 @@ def test_values_that_agree_in_all_bits_of_a_key_are_put_right(spread):
     np.testing.assert_array_equal(sorting_order(values), values.argsort(kind="stable"))
 
 
-def test_few_exchanges_do_without_an_argsort(monkeypatch):
-    values = np.concatenate((np.arange(5_000.0), [1e300]))
-    values[1000:1004] = 1000 + np.array([3, 2, 1, 0]) * 2.0**-42
-    expected = values.argsort(kind="stable")
-    keys, bits = _sorting._keys(values)
-    assert ((np.sort(keys) & ((1 << bits) - 1)) != expected.astype(np.uint64)).any()
-    put_right = _sorting._put_right(np.arange(values.size), values)
-    np.testing.assert_array_equal(put_right, expected)
+SHAPES = {
+    "even": lambda rng, n: rng.random(n) * 10 + 1e6,
+    "usual": lambda rng, n: rng.weibull(1.2, n) * 800,
+    "skewed": lambda rng, n: rng.lognormal(3, 4, n),
+    "tied": lambda rng, n: np.floor(rng.weibull(1.2, n) * 50),
+    "of both signs": lambda rng, n: rng.normal(0, 1, n),
+    "next to each other": lambda rng, n: 1.0 + rng.integers(0, 50, n) * np.spacing(1.0),
+    "far apart": lambda rng, n: rng.choice([0.0, 5e-324, 1e-300, 1.0, 1e308], n),
+    "crowded at the end": lambda rng, n: 1000 - rng.exponential(0.01, n),
+    "all the same": lambda rng, n: np.full(n, 3.0),
+}
 
 
-@settings(deadline=None)
-@given(
-    pairs=st.lists(
-        st.tuples(st.one_of(st.just(-0.0), st.floats(0, 1e60), NEAR), st.booleans()), min_size=1
+def asked(rng, shape, table, n):
+    """Values of the same kind, the entries themselves, their neighbours, and what lies outside."""
+    near = rng.choice(table, 300)
+    values = np.concatenate(
+        (
+            SHAPES[shape](rng, n),
+            near,
+            np.nextafter(near, -np.inf),
+            np.nextafter(near, np.inf),
+            [table[0] - 1, table[-1] + 1, -1e308, 1e308, -np.inf, np.inf, 0.0, -0.0],
+        )
     )
-)
-def test_outcomes_are_sorted_with_their_flags(pairs):
-    time, event = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("survgauge._tools.chunks.CHUNK", 5)
-        found, flag = sorted_outcomes(time, event)
-    order = np.lexsort((event, time))
-    np.testing.assert_array_equal(found, time[order])
-    np.testing.assert_array_equal(flag, event[order])
-    assert not np.signbit(found).any()
+    return rng.permutation(values)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("size", [1, 63, 64, 500, 20_000])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_places_are_those_of_searchsorted(shape, size, side):
+    rng = np.random.default_rng(size)
+    table = np.sort(SHAPES[shape](rng, size))
+    for distinct in (table, np.unique(table)):
+        for n in (0, 10, 5_000):
+            values = asked(rng, shape, distinct, n)
+            expected = distinct.searchsorted(values, side)
+            np.testing.assert_array_equal(look_up(distinct, values, side), expected)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from survgauge import InputError, SurvivalCurves, evaluate
-from survgauge._tools.threads import VARIABLE, in_order, run_all, thread_count
+from survgauge._tools.running import VARIABLE, in_order, run_all, thread_count
 
 
 @pytest.fixture

@@ -162,7 +162,7 @@ def test_names_of_works_and_peers_are_known():
 # -- measuring ---------------------------------------------------------------------------------
 
 
-def power_law(exponent, unit=1e-6, fails_at=None):
+def power_distribution(exponent, unit=1e-6, fails_at=None):
     """A package whose calls take unit * n^exponent seconds."""
 
     def measure(work, who, n, budget, limit):
@@ -174,7 +174,7 @@ def power_law(exponent, unit=1e-6, fails_at=None):
 
 
 def test_peers_are_extrapolated_where_they_would_take_too_long(monkeypatch):
-    monkeypatch.setattr(run, "measure", power_law(2))
+    monkeypatch.setattr(run, "measure", power_distribution(2))
     cells = run.measure_peer(None, "p", [100, 1000, 10_000, 100_000], 1.0, 50.0)
     assert not cells["p", 1000].extrapolated
     # 100 s are too many; a third of the size, 11 s, is measured to extrapolate from.
@@ -195,7 +195,7 @@ def test_no_time_is_guessed_where_memory_would_not_do(monkeypatch):
 
 
 def test_a_peer_that_fails_is_not_asked_again(monkeypatch):
-    monkeypatch.setattr(run, "measure", power_law(1, fails_at=1000))
+    monkeypatch.setattr(run, "measure", power_distribution(1, fails_at=1000))
     cells = run.measure_peer(None, "p", [100, 1000, 10_000], 1.0, 50.0)
     assert sorted(cells) == [("p", 100), ("p", 1000)]
 

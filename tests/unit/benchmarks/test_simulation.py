@@ -15,7 +15,9 @@ from coverage_table import BENCHMARKS, simulation
 import survgauge as sg
 from survgauge.metrics.registry import metrics_of
 
-scenario, truth, tally, plan = (simulation(name) for name in ("scenario", "truth", "tally", "plan"))
+scenario, truth, quality, plan = (
+    simulation(name) for name in ("scenario", "truth", "quality", "plan")
+)
 run, results, findings = (simulation(name) for name in ("run", "results", "findings"))
 studies = simulation("studies")
 Scenario = scenario.Scenario
@@ -118,14 +120,14 @@ def test_the_right_model_has_the_best_values(few):
 def test_shares_are_counted_by_hand():
     parts = []
     for low, high in ((1.0, 3.0), (2.5, 3.0), (2.0, 2.0)):
-        part = tally.Tally()
+        part = quality.Quality()
         row = {"value": 2.0, "low": low, "high": high}
         part.interval({"metric": "m"}, row, limit=2.0, truth=4.0, within=(1.5, 9.0))
         part.test({"metric": "m"}, 0.04 if low > 1 else float("nan"))
         parts.append(part.rows())
-    missing = tally.Tally()
+    missing = quality.Quality()
     missing.interval({"metric": "m"}, {"value": 2.0, "low": np.nan, "high": np.nan}, 2.0)
-    interval, test = (tally.summary(row) for row in tally.added([*parts, missing.rows()]))
+    interval, test = (quality.summary(row) for row in quality.added([*parts, missing.rows()]))
     assert (interval["reps"], interval["undefined"]) == (3, 1)
     assert interval["covers_limit"] == 66.7
     assert interval["covers_truth"] == 0

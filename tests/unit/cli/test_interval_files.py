@@ -42,7 +42,7 @@ def test_evaluate(files, capsys):
     assert "60 subjects" in shown
     assert page.exists()
     assert main([*command, "--metrics", "brier"]) == 2
-    assert "brier knows right-censored outcomes only" in capsys.readouterr().err
+    assert "brier supports right-censored outcomes only" in capsys.readouterr().err
 
 
 def test_contradictions_name_file_and_rows(files, capsys):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
 import survgauge as sg
 from survgauge.cli.main import _parser, main
+from survgauge.cli.options import COMMANDS, OPTIONS
 from survgauge.metrics.registry import REGISTRY
 
 
@@ -43,7 +46,7 @@ def test_lists_fit_and_have_totals(capsys, command):
     shown = printed(capsys, command)
     total = {"metrics": len(REGISTRY), "models": len(sg.models.available()),
              "datasets": len(sg.datasets.available())}[command]  # fmt: skip
-    assert re.search(rf"^{total} (metrics|models|data sets)", shown, flags=re.MULTILINE)
+    assert re.search(rf"^{total} (metrics|models|datasets)", shown, flags=re.MULTILINE)
     assert len(names(shown)) == total
     assert max(map(len, shown.split("\n"))) <= 80
     assert len(json.loads(printed(capsys, command, "--json"))) == total
@@ -115,7 +118,7 @@ def test_scorers_take_the_name_of_the_function_that_evaluate_explains():
 
 
 def test_a_metric_of_ones_own_may_have_other_names():
-    metric = sg.Metric(name="pinball_80", title="Pinball", terms=lambda problem, prediction: 0.0,
+    metric = sg.Metric(name="pinball_80", title="Pinball", terms=lambda task, prediction: 0.0,
                        other_names=("quantile_loss",))  # fmt: skip
     sg.register_metric(metric)
     try:
@@ -161,9 +164,47 @@ def test_help_has_examples_and_fits(capsys, words):
     shown = capsys.readouterr().out
     assert "examples:" in shown
     assert max(map(len, shown.split("\n"))) <= 84  # the usage is one line
+    assert shown.count("\n") <= 55
     if words in (["evaluate"], ["audit"]):
         for group in ("files:", "what to ", "output:"):
             assert f"\n{group}" in shown
+        assert "--max-bias" not in shown
+        assert "--tail" not in shown
+        with pytest.raises(SystemExit):
+            main([*words, "--help-all"])
+        assert "--tail" in capsys.readouterr().out
+
+
+def test_alone_it_shows_what_it_can_do_and_one_example(capsys):
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("\n") <= 30
+    assert max(map(len, shown.split("\n"))) <= 80
+    assert shown.count("--test") == 1
+    for command in COMMANDS:
+        assert f"\n  {command:9} " in shown
+
+
+def test_help_imports_nothing_that_takes_time():
+    code = (
+        "import sys\nfrom survgauge.cli.main import main\ntry:\n    main(['evaluate', '--help'])\n"
+        "except SystemExit:\n    print(sorted({'numpy', 'scipy', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+
+
+def test_words_of_the_help_are_those_of_the_registries():
+    from survgauge.bench.censoring import COPULAS, KINDS
+    from survgauge.data.curves import REPAIRS
+    from survgauge.metrics.conventions import CONVENTIONS
+
+    censor = COMMANDS["censor"].own
+    assert censor["--type"]["choices"] == tuple(KINDS)
+    assert censor["--copula"]["choices"] == tuple(COPULAS)
+    assert OPTIONS["--repair"]["choices"] == (*REPAIRS, "running_maximum")
+    for name in CONVENTIONS:
+        assert name == "survgauge" or name in OPTIONS["--convention"]["help"]
 
 
 def _options():

@@ -78,15 +78,15 @@ def test_quantile_predictions():
 
 
 @pytest.mark.parametrize("distribution", ["normal", "logistic", "extreme"])
-def test_aft_curves_follow_their_law(distribution):
+def test_aft_curves_follow_their_distribution(distribution):
     from scipy import stats
 
-    law = {"normal": stats.norm, "logistic": stats.logistic, "extreme": stats.gumbel_l}
+    own = {"normal": stats.norm, "logistic": stats.logistic, "extreme": stats.gumbel_l}
     grid = np.linspace(0, 50, 26)
     curves = sg.curves_from_aft([5.0, 30.0], 0.7, grid, distribution=distribution)
     with np.errstate(divide="ignore"):
         z = (np.log(grid) - np.log([[5.0], [30.0]])) / 0.7
-    np.testing.assert_allclose(curves.survival, law[distribution].sf(z), rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(curves.survival, own[distribution].sf(z), rtol=1e-9, atol=1e-300)
     with pytest.raises(sg.InputError, match="time must be positive"):
         sg.curves_from_aft([0.0], 1.0, grid)
     with pytest.raises(sg.InputError, match="scale must be finite and positive"):

@@ -88,9 +88,9 @@ def test_at_risk_by_a_loop() -> None:
     event, weight = rng.random(60) < 0.6, rng.uniform(0.1, 3, 60)
     for w in (None, np.rint(weight) + 1, weight):
         km = sg.KaplanMeier.fit(sg.Outcomes(time, event, w, entry=entry))
-        mass = np.ones(60) if w is None else w
+        copies = np.ones(60) if w is None else w
         value = 1.0
         for t in np.unique(time):
-            risk = ((entry < t) & (t <= time) | ((entry == 0) & (t == 0))) * mass
-            value *= 1 - (mass * (event & (time == t))).sum() / risk.sum()
+            risk = ((entry < t) & (t <= time) | ((entry == 0) & (t == 0))) * copies
+            value *= 1 - (copies * (event & (time == t))).sum() / risk.sum()
             assert np.isclose(km.at(t), value, rtol=1e-12, atol=1e-14)

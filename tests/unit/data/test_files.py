@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from survgauge import InputError
-from survgauge._tools.terminal import visible
+from survgauge._tools.text import visible
 from survgauge.cli.main import main
 from survgauge.data import files, tables
 
@@ -241,11 +240,11 @@ def test_names_cannot_steer_the_terminal(folder, capsys):
     assert not set(capsys.readouterr().err) & set("\x1b\x07\x9b\x7f\u202e\r")
 
 
-def test_progress_shows_names_and_messages_without_obeying(tmp_path):
+def test_progress_shows_names_and_messages_without_obeying(capsys):
     pytest.importorskip("pandas")
-    from survgauge.experiment.progress import ProgressLines
+    from survgauge.bench.experiment.progress import RunProgress
 
-    stream = io.StringIO()
-    ProgressLines([], 1, stream).say(f"failed: {ESCAPES}")
-    assert stream.getvalue() == f"failed: {visible(ESCAPES)}\n"
-    assert "\x1b" not in stream.getvalue()
+    RunProgress([], 1).say(f"failed: {ESCAPES}")
+    error = capsys.readouterr().err
+    assert error == f"failed: {visible(ESCAPES)}\n"
+    assert "\x1b" not in error

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from survgauge.data.since import SAME, on_known, since
+from survgauge.data.outcome_parts import SAME, on_known, since
 
 UNITS = (1.0, 1e-6, 7.0, 1 / 365.25, 30.4375)
 

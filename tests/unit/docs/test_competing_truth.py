@@ -28,7 +28,7 @@ def script(monkeypatch):
     sys.modules.pop("competing_truth", None)
 
 
-def world(script, censored):
+def scenario(script, censored):
     made = sg.datasets.synthetic_causes(120, 3, causes=script.CAUSES)
     drawn = sg.semisynthetic(made.X, made.y, "exponential", 1) if censored else None
     true = made.y if drawn is None else made.y[drawn.rows]
@@ -42,7 +42,7 @@ def world(script, censored):
 
 
 def test_truths_are_plain_loops_over_subjects(script):
-    curves, q = world(script, censored=True)
+    curves, q = scenario(script, censored=True)
     _, truth = script.measured(curves, q)
     at, end = curves.at(q.time, 2), curves.at(q.tau, 2)
     median, lost = curves.quantile(0.5, 2), curves.rmtl(q.tau, 2)
@@ -74,7 +74,7 @@ def test_truths_are_plain_loops_over_subjects(script):
 
 
 def test_without_censoring_the_right_metrics_are_the_truth(script):
-    curves, q = world(script, censored=False)
+    curves, q = scenario(script, censored=False)
     values, truth = script.measured(curves, q)
     right = [name for name in values if script.MISTAKE not in name]
     assert len(right) == 11

@@ -15,7 +15,10 @@ if not (DOCS / "metrics").is_dir():
     pytest.skip("no docs beside these tests", allow_module_level=True)
 
 PAGES = sorted((DOCS / "metrics").glob("*.md"))
-OTHERS = [DOCS / name for name in ("choose.md", "theory.md", "comparison.md", "metrics.md")]
+OTHERS = [
+    DOCS / name
+    for name in ("choose.md", "explanation/theory.md", "explanation/comparison.md", "metrics.md")
+]
 
 
 @pytest.fixture(scope="module")
@@ -53,20 +56,22 @@ def test_facts_on_a_page_are_those_of_the_registry(metric, table):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
-def test_a_page_has_question_picture_formula_example_and_pitfalls(path):
+def test_a_page_has_question_picture_use_example_pitfalls_and_formula_in_this_order(path):
     text = read(path)
     lines = [line for line in text.splitlines() if line]
     assert lines[0].startswith("# ")
     assert lines[1].endswith((".", "?"))
     pictures = re.findall(r"!\[([^]]+)\]\(\.\./images/metrics/(\S+?\.svg)\)", text)
     assert pictures, "no picture"
-    for part in ("## Formula", "## Compute it", ">>> ", "itfalls"):
-        assert part in text, part
+    parts = ("## When to use it", "## Example", ">>> ", "## Pitfalls", "## Formula")
+    places = [text.find(f"\n{part}") for part in parts]
+    assert places == sorted(places)
+    assert places[0] > 0
 
 
 def test_pictures_exist_are_small_and_used():
     files = {path.name: path for path in (DOCS / "images" / "metrics").glob("*")}
-    text = "".join(read(path) for path in (*PAGES, *OTHERS) if path.exists())
+    text = "".join(read(path) for path in (*PAGES, *OTHERS))
     used = set(re.findall(r"images/metrics/([\w.]+)\)", text))
     assert used == set(files)
     assert max(path.stat().st_size for path in files.values()) < 60_000
@@ -98,7 +103,7 @@ def test_links_between_pages_lead_somewhere(path):
 
 
 def test_figures_that_pages_name_exist():
-    from survgauge.displays import DISPLAYS
+    from survgauge.report.displays import DISPLAYS
 
     named = {kind for path in PAGES for kind in re.findall(r"ev\.plot\(\"(\w+)\"\)", read(path))}
     assert len(named) > 5

@@ -14,10 +14,13 @@ if not RESULT.exists():
 
 
 def test_modules_of_the_result_are_found() -> None:
+    from mutation import suites
+
     text = RESULT.read_text(encoding="utf-8")
-    there = {path.stem for path in (ROOT / "src" / "survgauge").rglob("*.py")}
+    there = {path.stem for path in suites.modules().values()}
     drawn = re.findall(r"^\| `(\w+)` \| \d+ of \d+ \|", text, re.MULTILINE)
     now = dict(re.findall(r"^\| `(\w+)` \| [^|`]*`(\w+)`[^|]*\|$", text, re.MULTILINE))
     assert len(drawn) > 20
     assert {now.get(name, name) for name in drawn} <= there
     assert not set(now) & there
+    assert suites.words()

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.evaluation import arrays
+from survgauge.evaluation import evaluated
 from survgauge.metrics.probability.multi_cause import integrated_states
 
-NAMES = ("multi_log_loss", "multi_brier", "accuracy_in_time", "antolini", "log_likelihood")
+NAMES = ("multi_log_loss", "multi_brier", "antolini", "log_likelihood")
 
 
 def draw(n, seed):
@@ -39,11 +39,10 @@ def test_numbers_are_those_of_the_functions(data):
     train, y, models = data
     curves, steps = models["true"], np.linspace(0, 12.0, 101)
     wanted = {
-        "multi_log_loss": sg.integrated_multi_cause_score_details(y, curves, steps),
-        "multi_brier": sg.integrated_multi_cause_score_details(y, curves, steps, loss="squared"),
-        "accuracy_in_time": sg.accuracy_in_time(y, curves, [4.0]).details,
-        "antolini": sg.concordance_td_details(y, curves, cause="b"),
-        "log_likelihood": sg.log_likelihood_details(y, curves),
+        "multi_log_loss": sg.integrated_multi_cause_score(y, curves, steps),
+        "multi_brier": sg.integrated_multi_cause_score(y, curves, steps, loss="squared"),
+        "antolini": sg.concordance_td(y, curves, cause="b"),
+        "log_likelihood": sg.log_likelihood(y, curves),
     }
     given = {"y_train": train, "cause": "b", "time": 4.0, "tau": 12.0}
     found = scores(sg.evaluate(models, y, metrics=NAMES, **given))
@@ -75,10 +74,9 @@ def test_the_last_values_of_a_baseline_hold(data):
 
 def test_chunks_give_the_same_numbers(data, monkeypatch):
     train, y, models = data
-    given = {"y_train": train, "cause": 1, "time": 4.0, "metrics": [*NAMES[:3], "log_likelihood"]}
+    given = {"y_train": train, "cause": 1, "time": 4.0, "metrics": [*NAMES[:2], "log_likelihood"]}
     whole = scores(sg.evaluate(models, y, **given))
-    monkeypatch.setattr(arrays, "CONTRIBUTIONS_LIMIT", 10)
-    monkeypatch.setattr(arrays, "chunk_rows", lambda widths: 60)
+    monkeypatch.setattr(evaluated, "chunk_rows", lambda widths: 60)
     for key, score in scores(sg.evaluate(models, y, **given)).items():
         assert score.value == pytest.approx(whole[key].value, rel=1e-10), key
         assert score.baseline == pytest.approx(whole[key].baseline, rel=1e-10, nan_ok=True), key
@@ -87,14 +85,14 @@ def test_chunks_give_the_same_numbers(data, monkeypatch):
 
 def test_without_a_cause_they_say_what_they_need(data):
     _train, y, models = data
-    for name in NAMES[:3]:
+    for name in NAMES[:2]:
         with pytest.raises(sg.InputError, match=f"{name} is about several causes"):
             sg.evaluate(models["true"].survival(), y.any_cause(), metrics=name)
 
 
 def test_batches_give_the_same_numbers(data):
     train, y, models = data
-    given = {"y_train": train, "cause": 1, "time": 4.0, "metrics": [*NAMES[:3], "log_likelihood"]}
+    given = {"y_train": train, "cause": 1, "time": 4.0, "metrics": [*NAMES[:2], "log_likelihood"]}
     whole, curves = scores(sg.evaluate(models, y, **given)), models["true"]
     batches = [
         {"time": y.time[rows], "event": y.cause[rows], "one": curves.values[rows, 0],

@@ -7,7 +7,7 @@ import pytest
 from cause_data import draw
 
 import survgauge as sg
-from survgauge.data.event_words import EventWords, counted_events
+from survgauge.data.causes import EventWords, counted_events
 from survgauge.report import evaluation_card, evaluation_html, saved_evaluation_html
 
 
@@ -23,7 +23,7 @@ def ev():
 
 def test_the_verdict_names_the_cause_and_its_baseline(ev):
     assert "for relapse" in ev.verdict
-    assert "better than Aalen-Johansen for everybody" in ev.verdict
+    assert "better than the Aalen-Johansen baseline" in ev.verdict
     assert "Events of death are counted as competing events, not as censored." in ev.verdict
 
 
@@ -40,7 +40,7 @@ def test_kaplan_meier_is_not_the_baseline_of_a_cause(ev, words):
         "json": json.dumps({k: v for k, v in record.items() if k != "provenance"}),
     }[words]
     assert "Aalen-Johansen" in told
-    for wrong in ("Kaplan-Meier for everybody", "Kaplan-Meier (reference)", "skill over KM"):
+    for wrong in ("the Kaplan-Meier baseline", "Kaplan-Meier (reference)", "skill over KM"):
         assert wrong not in told
 
 
@@ -56,9 +56,9 @@ def test_events_of_each_cause_are_counted(ev):
 
 
 def test_the_record_names_the_baseline(ev):
-    assert ev.to_dict()["baseline"] == "Aalen-Johansen for everybody"
+    assert ev.to_dict()["baseline"] == "the Aalen-Johansen baseline"
     plain = sg.evaluate([3, 5, 6, 9], ([2, 5, 7, 8], [1, 0, 1, 1]), metrics="mae_po")
-    assert plain.to_dict()["baseline"] == "Kaplan-Meier for everybody"
+    assert plain.to_dict()["baseline"] == "the Kaplan-Meier baseline"
     assert "competing" not in plain.verdict
 
 
@@ -85,7 +85,7 @@ def test_small_groups_have_few_events_of_the_cause(ev):
     rare = sg.Outcomes(y.time, codes, causes=y.causes)
     by = np.where(first, "a", "b")
     found = sg.evaluate(curves, rare, cause="relapse", metrics="brier", time=2.0, by=by)
-    assert any(w.code == "small-groups" and "(a)" in w.message for w in found.warnings)
+    assert any(w.code == "small-groups" and "(1 of 2: a)" in w.message for w in found.warnings)
 
 
 def test_causes_without_names_are_numbers_of_causes():
@@ -98,8 +98,8 @@ def test_causes_without_names_are_numbers_of_causes():
 
 def test_three_causes_are_listed():
     words = EventWords("a", ("a", "b", "c", "3"))
-    assert words.remark.startswith("Events of b, c and cause 3 are counted")
-    assert EventWords("a", ("a",)).remark == ""
+    assert words.competing.startswith("Events of b, c and cause 3 are counted")
+    assert EventWords("a", ("a",)).competing == ""
 
 
 def test_without_an_event_of_the_cause_nobody_is_best():

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.evaluation import arrays
-from survgauge.evaluation.means import SummedMeans
+from survgauge._tools.long_column import Folder
+from survgauge.evaluation import cells, evaluated
+from survgauge.evaluation.columns import TermColumns
 from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.score import paired_error
+from survgauge.metrics.task import Task
 from survgauge.metrics.terms import Terms
 
 SCORES = ["brier", "ibs"]
@@ -40,8 +43,8 @@ def test_many_subjects_are_scored_as_few(own_grids, tail, confidence, monkeypatc
 
     values, support = found()
     assert np.isfinite(values).all()
-    monkeypatch.setattr(arrays, "CONTRIBUTIONS_LIMIT", 20)
-    monkeypatch.setattr(arrays, "chunk_rows", lambda widths: 50)
+    monkeypatch.setattr(cells, "CONTRIBUTIONS_LIMIT", 20)
+    monkeypatch.setattr(evaluated, "chunk_rows", lambda widths: 50)
     again, chunked = found()
     assert again == pytest.approx(values, rel=1e-12)
     for metric in SCORES:
@@ -78,7 +81,7 @@ def test_small_and_large_groups_are_evaluated_together(monkeypatch):
 
     warnings, values = found()
     assert "tail-decides" in {warning.code for warning in warnings}
-    monkeypatch.setattr(arrays, "CONTRIBUTIONS_LIMIT", 20)
+    monkeypatch.setattr(cells, "CONTRIBUTIONS_LIMIT", 20)
     again, chunked = found()
     assert again == warnings
     np.testing.assert_allclose(chunked, values, rtol=1e-9)
@@ -100,13 +103,15 @@ def test_a_group_without_a_value_does_not_hide_that_the_tail_decides():
     assert any(np.isnan(s.value) for s in ev.scores if s.metric.name == "mae_po")
 
 
-def test_a_difference_that_is_the_same_for_everybody_has_no_interval_from_sums_either():
-    sums = SummedMeans(["a", "b"])
+def test_a_difference_that_is_the_same_for_everybody_has_no_interval_from_chunks_either():
+    columns, folder = {}, Folder()
     loss, ones = np.random.default_rng(0).random(40), np.ones(40)
     y = sg.Outcomes(np.arange(1.0, 41.0), ones)
-    for rows in (slice(0, 13), slice(13, 40)):
-        part = {"a": Terms(loss[rows], ones[rows]), "b": Terms(loss[rows] + 0.1, ones[rows])}
-        sums.add(part, y[rows])
-    a, b = (sums.measured(name, REGISTRY["crps"], None) for name in ("a", "b"))
+    for name, more in (("a", 0.0), ("b", 0.1)):
+        columns[name] = TermColumns(folder)
+        for rows in (slice(0, 13), slice(13, 40)):
+            columns[name].add(Terms(loss[rows] + more, ones[rows]))
+    task = Task.of(y)
+    a, b = (REGISTRY["crps"].mean_of(columns[name].whole(), task) for name in ("a", "b"))
     assert a.stderr > 0
-    assert a.stderr_against(b) == 0.0
+    assert paired_error(a, b) == 0.0

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 import survgauge as sg
-from survgauge.displays.mean_curves import MeanCurveDisplay
 from survgauge.errors import InputError
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
+from survgauge.report.displays import display
 
 Y, CURVES = naive.draw(0, n=150)
 TRAIN, _ = naive.draw(1, n=200)
@@ -90,12 +91,12 @@ def test_standard_errors_are_those_of_the_functions() -> None:
     asked = {"metrics": ["brier", "uno", "auc", "mae_ipcw_d"], "time": 4.0, "tau": 8.0}
     ev = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, **asked)
     found = {row["metric"]: row["stderr"] for row in ev.rows()}
-    uno = sg.concordance_index_details(Y, -CURVES.median(), method="uno", tau=8.0)
+    uno = sg.concordance_index(Y, -CURVES.median(), method="uno", tau=8.0)
     wanted = {
         "brier": sg.brier_score(Y, CURVES, [4.0]).details.stderr,
         "uno": uno.stderr,
-        "auc": sg.cumulative_dynamic_auc_details(Y, CURVES, [4.0]).stderr,
-        "mae_ipcw_d": sg.time_error_details(Y, CURVES, method="ipcw_d", tau=8.0).stderr,
+        "auc": cumulative_dynamic_auc_details(Y, CURVES, [4.0]).stderr,
+        "mae_ipcw_d": sg.time_error(Y, CURVES, method="ipcw_d", tau=8.0).stderr,
     }
     for name, stderr in wanted.items():
         assert found[name] == pytest.approx(stderr, rel=1e-9), name
@@ -108,13 +109,12 @@ def test_a_frame_with_a_column_entry_is_read() -> None:
 
 
 def test_chunks_give_what_all_subjects_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    from survgauge.evaluation import arrays, chunk
+    from survgauge.evaluation import scoring
 
     asked = {"time": 4.0, "tau": 9.0, "confidence": None}
     asked["metrics"] = ["brier", "ibs", "ibll", "crps", "mae_dr", "mae_margin", "mae_po"]
     whole = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, **asked)
-    monkeypatch.setattr(arrays, "CONTRIBUTIONS_LIMIT", 10)
-    monkeypatch.setattr(chunk, "CHUNK_ROWS", 40)
+    monkeypatch.setattr(scoring, "CHUNK_ROWS", 40)
     parts = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, **asked)
     for key, value in values(whole).items():
         assert values(parts)[key] == pytest.approx(value, rel=1e-9), key
@@ -122,7 +122,7 @@ def test_chunks_give_what_all_subjects_give(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("metric", ["brier_dr", "ibs_dr", "crps_dr"])
 def test_metrics_that_know_no_entry_are_refused_by_name(metric: str) -> None:
-    with pytest.raises(InputError, match=f"{metric} knows no delayed entry"):
+    with pytest.raises(InputError, match=f"{metric} supports no delayed entry"):
         sg.evaluate({"m": CURVES}, Y, metrics=[metric])
 
 
@@ -184,14 +184,15 @@ def test_several_landmarks_are_refused_as_they_came() -> None:
 
 def test_mean_curve_is_that_of_those_at_risk() -> None:
     ev = sg.evaluate({"m": CURVES}, Y, metrics=["km_calibration"])
-    shown = MeanCurveDisplay.from_evaluation(ev)
-    found = sg.km_calibration_details(Y, CURVES)
+    shown = display(ev, "curves")
+    times, mean = shown.column("time"), shown.column("predicted", model="m")
+    found = sg.km_calibration(Y, CURVES)
     since = found.convention["since"]
     start = sg.KaplanMeier.fit(Y).at(since)
-    late = (shown.times >= since) & (shown.times <= found.times[-1])
-    wanted = start * np.interp(shown.times[late], found.times, found.mean_survival)
-    np.testing.assert_allclose(shown.mean["m"][late], wanted, rtol=1e-9)
-    assert np.isnan(shown.mean["m"][shown.times < since]).all()
+    late = (times >= since) & (times <= found.times[-1])
+    wanted = start * np.interp(times[late], found.times, found.mean_survival)
+    np.testing.assert_allclose(mean[late], wanted, rtol=1e-9)
+    assert np.isnan(mean[times < since]).all()
     assert "those at risk" in shown.describe().caption
 
 

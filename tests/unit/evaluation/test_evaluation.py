@@ -75,17 +75,17 @@ def test_values_are_those_of_the_plain_functions(result):
     y, good, _, _ = data()
     test, train, curves = y[120:], y[:120], good[120:]
     value = {(s.model, s.metric.name): s.value for s in result.scores}
-    problem = result.problem
+    task = result.task
     assert value["good", "mae_po"] == sg.mae(test, curves, y_train=train, method="po")
     risk = -curves.median()
     assert value["good", "harrell"] == sg.concordance_index(test, risk)
-    grid = np.linspace(0, problem.horizon, 101)
+    grid = np.linspace(0, task.horizon, 101)
     ibs = sg.integrated_brier_score(test, curves, grid, y_train=train)
     assert value["good", "ibs"] == pytest.approx(ibs)
     assert value["good", "crps"] == sg.crps(test, curves)
     assert value["good", "d_calibration"] == sg.d_calibration(test, curves).p_value
-    assert problem.time == np.median(train.time)
-    brier = sg.brier_score(test, curves, [problem.time], y_train=train)
+    assert task.time == np.median(train.time)
+    brier = sg.brier_score(test, curves, [task.time], y_train=train)
     assert value["good", "brier"] == pytest.approx(brier.values[0])
 
 
@@ -101,7 +101,7 @@ def test_skill_is_what_a_model_saves_of_the_loss_of_kaplan_meier(result):
 
 
 def test_support_and_dictionary(result):
-    assert result.support["horizon"] == result.problem.horizon
+    assert result.support["horizon"] == result.task.horizon
     assert result.support["subjects_past_horizon"] >= 0
     assert set(result.support["tail_share"]) == {"good", "flat"}
     plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
@@ -146,7 +146,7 @@ def test_groups_share_reference_and_horizon():
     assert [r["group"] for r in ev.rows()] == [None, None, "north", "north", "south", "south"]
     rows = sites == "north"
     want = sg.integrated_brier_score(
-        y[rows], good[rows], np.linspace(0, ev.problem.horizon, 101), y_train=None
+        y[rows], good[rows], np.linspace(0, ev.task.horizon, 101), y_train=None
     )
     assert np.isfinite(want)
     with pytest.raises(sg.InputError, match="one label per subject"):
@@ -264,17 +264,17 @@ def test_bad_input_is_named():
 def test_horizon_rule():
     # G(t-) >= 0.05 and ten at risk.
     y = sg.Outcomes(np.arange(1.0, 41.0), np.ones(40, dtype=bool))
-    assert sg.evaluate({"m": y.time}, y, metrics=["mae_po"]).problem.horizon == 31.0
+    assert sg.evaluate({"m": y.time}, y, metrics=["mae_po"]).task.horizon == 31.0
     heavy = sg.Outcomes(np.arange(1.0, 41.0), np.arange(40) < 3)
     given = {"y_train": heavy, "censoring": "train", "metrics": ["mae_po", "uno"]}
     ev = sg.evaluate({"m": y.time}, y, **given)
     g = sg.KaplanMeier.fit_censoring(heavy)
-    assert float(g.at(ev.problem.horizon, "left")) >= 0.05
+    assert float(g.at(ev.task.horizon, "left")) >= 0.05
     low = sg.evaluate({"m": y.time}, y, min_at_risk=1, **given)
     assert "g-below-floor" in codes(low)
-    assert float(g.at(low.problem.horizon)) < 0.05 <= float(g.at(low.problem.horizon, "left"))
+    assert float(g.at(low.task.horizon)) < 0.05 <= float(g.at(low.task.horizon, "left"))
     loose = sg.evaluate({"m": y.time}, y, metrics=["mae_po"], min_at_risk=1)
-    assert loose.problem.horizon == 40.0
+    assert loose.task.horizon == 40.0
 
 
 @pytest.mark.parametrize(

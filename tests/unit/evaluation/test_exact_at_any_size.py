@@ -21,12 +21,12 @@ from streaming_data import (
 
 import survgauge as sg
 from survgauge._tools import long_column
-from survgauge.evaluation import arrays, call, condensed, finish
+from survgauge.evaluation import call, cells, evaluated
 from survgauge.metrics.registry import metrics_of
 
 #: Some models have no spread at all between them by some metrics: what is left is rounding.
 NOTHING = 1e-13
-ALL = tuple(name for name, metric in metrics_of().items() if metric.causes != "needs")
+ALL = tuple(name for name, metric in metrics_of().items() if metric.supports_cause(None))
 
 
 def told(ev):
@@ -59,9 +59,9 @@ def same(found, expected):
 
 def many(monkeypatch, rows=37):
     """Evaluate a few subjects as more than 100,000 are: in chunks, with columns on disk."""
-    for module in (arrays, call, condensed, finish):
+    for module in (call, cells):
         monkeypatch.setattr(module, "CONTRIBUTIONS_LIMIT", 50)
-    monkeypatch.setattr(arrays, "chunk_rows", lambda widths: rows)
+    monkeypatch.setattr(evaluated, "chunk_rows", lambda widths: rows)
     monkeypatch.setattr(long_column, "IN_MEMORY", 1000)
 
 
@@ -166,8 +166,8 @@ def test_causes(cause, entry, monkeypatch):
         late = np.where(np.arange(len(y)) % 3 == 0, 0.5 * y.time, 0.0)
         y = sg.Outcomes(y.time, y.cause, causes=y.causes, entry=late)
     models = {"one": curves, "two": other}
-    knows = [m for m in metrics_of().values() if m.knows(1) and not m.reads_threshold]
-    names = [m.name for m in knows if not entry or m.heeds_entry(1)]
+    knows = [m for m in metrics_of().values() if m.supports_cause(1) and not m.reads_threshold]
+    names = [m.name for m in knows if not entry or m.supports_entry(1)]
     expected = sg.evaluate(models, y, y_train=train, cause=cause, metrics=names)
     many(monkeypatch)
     same(sg.evaluate(models, y, y_train=train, cause=cause, metrics=names), expected)
@@ -216,9 +216,7 @@ def test_one_subject_more_than_a_hundred_thousand():
     options = {"y_train": train, "metrics": names, "time": 8.0}
     found = sg.evaluate({"m": curves}, (time, event), **options)
     for loss, name in (("absolute", "mae"), ("squared", "mse")):
-        details = sg.time_error_details(
-            (time, event), curves, y_train=train, method="ipcw_d", loss=loss
-        )
+        details = sg.time_error((time, event), curves, y_train=train, method="ipcw_d", loss=loss)
         row = next(r for r in found.rows() if r["metric"] in (f"{name}_ipcw_d", f"r{name}_ipcw_d"))
         root = 2 * row["value"] if name == "mse" else 1.0
         assert row["stderr"] * root == pytest.approx(details.stderr, rel=1e-9)

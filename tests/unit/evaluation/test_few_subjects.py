@@ -7,7 +7,7 @@ import pytest
 from streaming_data import draw, in_memory
 
 import survgauge as sg
-from survgauge.evaluation.intervals import MOST_OF_RANGE, MOST_TIMES_LOW
+from survgauge.evaluation.cells import MOST_OF_RANGE, MOST_TIMES_LOW
 from survgauge.metrics.registry import REGISTRY, metrics_of
 
 GRID = np.linspace(0, 2000, 60)
@@ -40,18 +40,18 @@ def check(row):
 
 
 @pytest.mark.parametrize("n", [10, 20, 50])
-@pytest.mark.parametrize("how", ["plain", "clusters", "redrawn", "stream", "bootstrap"])
+@pytest.mark.parametrize("how", ["plain", "clusters", "redrawn", "stream"])
 def test_intervals_stay_within_the_range(n, how):
     y_train, _ = data(200, 99)
     for seed in range(2):
         y, models = data(n, seed)
         options = {"y_train": y_train, "metrics": NAMES, "n_boot": 12}
-        if how in ("stream", "bootstrap"):
+        if how == "stream":
             columns = {"time": y[0], "event": y[1]}
             columns |= {name: curves.survival for name, curves in models.items()}
             options["metrics"] = [name for name in NAMES if name != "antolini"]
             options["predictions"] = {name: sg.CurveColumns(name, GRID) for name in models}
-            ev = sg.evaluate_stream([columns], bootstrap=how == "bootstrap", **options)
+            ev = sg.evaluate_stream([columns], **options)
         else:
             options |= {"clusters": {"cluster": np.arange(n) % 5}, "plain": {}}.get(
                 how, {"reference": "redrawn"}

@@ -1,4 +1,4 @@
-"""Features in `evaluate`: laws given them, and the warning about members of the blend."""
+"""Features in `evaluate`: distributions given them, and the warning about members of the blend."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def values(ev):
     return {(row["model"], row["metric"]): row["value"] for row in ev.rows()}
 
 
-def test_features_of_both_sets_make_the_law():
+def test_features_of_both_sets_make_the_distribution():
     names = ["mae_dr", "mae_expected", "mae_po"]
     ev = sg.evaluate(PREDICTED, TEST, y_train=TRAIN, X_train=X_TRAIN, X_test=X_TEST, metrics=names)
     cond = sg.conditional(X_TRAIN, TRAIN, X_TEST, y_test=TEST)
@@ -66,7 +66,7 @@ def test_a_member_of_the_blend_is_told():
     told = [w for w in ev.cases if w.code == "member-of-blend"]
     assert [w.model for w in told] == ["same", "near"]
     assert "'cox'" in told[0].message
-    own = sg.Conditional(law=cond.law)
+    own = sg.Conditional(distribution=cond.distribution)
     quiet = sg.evaluate(models, TEST, y_train=TRAIN, conditional=own, metrics=["mae_dr"])
     assert "member-of-blend" not in [w.code for w in quiet.warnings]
 
@@ -78,7 +78,10 @@ def test_a_member_of_the_blend_is_told():
         ({"y_train": None}, "y_train must be given together with X_train"),
         ({"X_train": X_TRAIN[:9]}, "X_train must have one row per subject"),
         ({"X_test": X_TEST[:9]}, "X_test must have one row per subject"),
-        ({"conditional": sg.Conditional(law=sg.SurvivalCurves([1], [[0.5]] * 60))}, "both"),
+        (
+            {"conditional": sg.Conditional(distribution=sg.SurvivalCurves([1], [[0.5]] * 60))},
+            "both",
+        ),
     ],
 )
 def test_errors_say_what_is_missing(changes, message):

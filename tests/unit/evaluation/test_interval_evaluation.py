@@ -7,8 +7,9 @@ import pytest
 
 import survgauge as sg
 from survgauge import displays
-from survgauge.metrics.interval_problem import IntervalProblem
 from survgauge.metrics.registry import metrics_of
+from survgauge.metrics.task import Task
+from survgauge.metrics.time.interval_errors import interval_error
 
 NAMES = sorted(name for name, metric in metrics_of("interval").items() if metric.default)
 GRID = np.linspace(0, 30, 61)
@@ -47,19 +48,19 @@ def test_all_metrics_of_intervals_and_no_other(ev):
 
 def test_values_are_those_of_the_functions(ev):
     y, models, _ = draw()
-    law = sg.Turnbull.fit(draw(seed=1)[0])
+    distribution = sg.Turnbull.fit(draw(seed=1)[0])
     end, time = ev.support["horizon"], ev.support["time"]
     known = {(r["model"], r["metric"]): r for r in ev.rows()}
     curves = models["true"]
     wanted = {
-        "interval_mae_expected": sg.interval_error_details(y, curves, law=law, tau=end),
-        "interval_mae_hinge": sg.interval_error_details(y, curves, method="hinge", tau=end),
-        "interval_c": sg.interval_concordance_details(y, -curves.median()),
-        "interval_brier": sg.interval_brier_score(y, curves, [time], law=law).details,
-        "interval_ibs": sg.interval_integrated_brier_score_details(y, curves, tau=end, law=law),
-        "interval_log_likelihood": sg.interval_log_likelihood_details(y, curves),
-        "interval_observed_expected": sg.interval_observed_expected(y, curves, time),
-        "turnbull_calibration": sg.turnbull_calibration_details(y, curves, tau=end),
+        "interval_mae_expected": interval_error(y, curves, distribution=distribution, tau=end),
+        "interval_mae_hinge": interval_error(y, curves, method="hinge", tau=end),
+        "interval_c": sg.concordance_index(y, -curves.median()),
+        "interval_brier": sg.brier_score(y, curves, [time], distribution=distribution).details,
+        "interval_ibs": sg.integrated_brier_score(y, curves, tau=end, distribution=distribution),
+        "interval_log_likelihood": sg.log_likelihood(y, curves),
+        "interval_observed_expected": sg.observed_expected(y, curves, time),
+        "turnbull_calibration": sg.km_calibration(y, curves, tau=end),
     }
     assert sorted(wanted) == NAMES
     for name, found in wanted.items():
@@ -67,7 +68,7 @@ def test_values_are_those_of_the_functions(ev):
         assert row["value"] == pytest.approx(found.value), name
         assert row["stderr"] == pytest.approx(found.stderr), name
         assert row["low"] <= row["value"] <= row["high"]
-    assert known["true", "interval_mae_expected"]["convention"]["law"] == (
+    assert known["true", "interval_mae_expected"]["convention"]["distribution"] == (
         "Turnbull's, training outcomes"
     )
 
@@ -79,7 +80,7 @@ def test_squared_errors_where_they_are_named():
     found = sg.evaluate(models, y, y_train=train, metrics=names)
     end, known = found.support["horizon"], {(r["model"], r["metric"]): r for r in found.rows()}
     for model in ("true", "flat", "times"):
-        wanted = sg.interval_error_details(y, models[model], loss="squared", y_train=train, tau=end)
+        wanted = interval_error(y, models[model], loss="squared", y_train=train, tau=end)
         assert known[model, names[0]]["value"] == pytest.approx(wanted.value)
         assert known[model, names[0]]["stderr"] == pytest.approx(wanted.stderr)
         assert known[model, names[1]]["value"] == pytest.approx(np.sqrt(wanted.value))
@@ -97,11 +98,11 @@ def test_nobody_is_best_by_the_hinge_error_if_another_error_is_known():
 
 def test_baseline_is_turnbull_for_everybody(ev):
     y, _, _ = draw()
-    law = sg.Turnbull.fit(draw(seed=1)[0])
+    distribution = sg.Turnbull.fit(draw(seed=1)[0])
     row = next(r for r in ev.baseline_comparisons() if r["metric"] == "interval_ibs")
     own = next(s for s in ev.scores if s.metric.name == "interval_ibs")
-    base = sg.interval_integrated_brier_score(
-        y, law.curves(len(y)), tau=ev.support["horizon"], law=law
+    base = sg.integrated_brier_score(
+        y, distribution.curves(len(y)), tau=ev.support["horizon"], distribution=distribution
     )
     assert own.value - row["difference"] == pytest.approx(base)
     data = ev.to_dict()
@@ -124,17 +125,20 @@ def test_plots_of_the_table(ev):
     pytest.importorskip("matplotlib")
     assert ev.plot("metrics") is not None
     assert ev.plot("differences") is not None
-    assert ev.plot("mean_curve") is not None
+    assert ev.plot("curves") is not None
 
 
 def test_mean_curve_is_held_against_turnbull(ev):
     y, models, _ = draw()
-    shown = displays.display(ev, "mean_curve", times=[2, 4])
-    np.testing.assert_allclose(shown.km, sg.Turnbull.fit(y).at([2, 4]))
-    np.testing.assert_allclose(shown.mean["true"], models["true"].at([2, 4]).mean(axis=0))
-    assert (shown.km_low < shown.km).all()
-    assert (shown.km < shown.km_high).all()
-    assert shown.describe().title == "Mean predicted curve against Turnbull's estimate"
+    shown = displays.display(ev, "curves", times=[2, 4])
+    found = {name: shown.column(name, model="true") for name in ("observed", "low", "high")}
+    np.testing.assert_allclose(found["observed"], sg.Turnbull.fit(y).at([2, 4]))
+    mean = models["true"].at([2, 4]).mean(axis=0)
+    np.testing.assert_allclose(shown.column("predicted", model="true"), mean)
+    assert (found["low"] < found["observed"]).all()
+    assert (found["observed"] < found["high"]).all()
+    assert shown.describe().caption.startswith("Turnbull's estimate of the test subjects.")
+    assert shown.describe().panels[0].counts is None
 
 
 def test_groups_clusters_weights_and_times():
@@ -153,20 +157,20 @@ def test_groups_clusters_weights_and_times():
     assert part["value"] == pytest.approx(alone.rows()[0]["value"])
     weighted = sg.evaluate(only, y, sample_weight=weight)
     values = {r["metric"]: r["value"] for r in weighted.rows()}
-    direct = sg.interval_log_likelihood(y, models["true"], sample_weight=weight)
+    direct = sg.log_likelihood(y, models["true"], sample_weight=weight)
     assert values["interval_log_likelihood"] == pytest.approx(direct)
     assert np.isnan(values["turnbull_calibration"])
 
 
-def test_law_per_subject():
+def test_distribution_per_subject():
     y, models, _ = draw()
     only = {"flat": models["flat"]}
-    law = sg.Conditional(law=models["true"])
-    ev = sg.evaluate(only, y, conditional=law, metrics=["interval_ibs"], tau=5)
-    wanted = sg.interval_integrated_brier_score(y, models["flat"], tau=5, law=models["true"])
+    distribution = sg.Conditional(distribution=models["true"])
+    ev = sg.evaluate(only, y, conditional=distribution, metrics=["interval_ibs"], tau=5)
+    wanted = sg.integrated_brier_score(y, models["flat"], tau=5, distribution=models["true"])
     assert ev.rows()[0]["value"] == pytest.approx(wanted)
-    assert ev.rows()[0]["convention"]["law"] == "one per subject, as given"
-    part = sg.evaluate(only, y, conditional=law, metrics=["interval_ibs"], tau=5,
+    assert ev.rows()[0]["convention"]["distribution"] == "one per subject, as given"
+    part = sg.evaluate(only, y, conditional=distribution, metrics=["interval_ibs"], tau=5,
                        by=np.arange(len(y)) % 2)  # fmt: skip
     values = [r["value"] for r in part.rows()]
     assert values[0] == pytest.approx(np.mean(values[1:]))
@@ -177,9 +181,9 @@ def test_chunks_give_the_same(monkeypatch, confidence):
     y, models, _ = draw()
     options = {"y_train": draw(seed=1)[0], "confidence": confidence}
     whole = sg.evaluate(models, y, **options)
-    monkeypatch.setattr("survgauge.evaluation.chunk.CHUNK_ROWS", 17)
-    monkeypatch.setattr("survgauge.evaluation.chunk.CHUNK_VALUES", 1)
-    for room in ("arrays", "finish", "call"):
+    monkeypatch.setattr("survgauge.evaluation.scoring.CHUNK_ROWS", 17)
+    monkeypatch.setattr("survgauge.evaluation.scoring.CHUNK_VALUES", 1)
+    for room in ("cells", "call"):
         monkeypatch.setattr(f"survgauge.evaluation.{room}.CONTRIBUTIONS_LIMIT", 10)
     parts = sg.evaluate(models, y, **options)
     for a, b in zip(whole.rows(), parts.rows(), strict=True):
@@ -201,14 +205,14 @@ def test_right_censored_training_outcomes_are_taken():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metrics": ["brier"]}, "brier knows right-censored outcomes only"),
+        ({"metrics": ["brier"]}, "brier supports right-censored outcomes only"),
         ({"metrics": "study"}, "a study reports metrics of right-censored outcomes"),
         ({"convention": "paper"}, "convention: metrics of interval-censored outcomes know no"),
         ({"censoring": "train"}, "censoring: metrics of interval-censored"),
         ({"reference": "redrawn"}, "reference: metrics of interval-censored"),
         ({"X_test": np.ones((120, 1))}, "X_test: metrics of interval-censored"),
         ({"cause": 1}, "cause: metrics of interval-censored"),
-        ({"conditional": 3}, "conditional must be a Conditional with a law"),
+        ({"conditional": 3}, "conditional must be a Conditional with a distribution"),
         ({"y_train": ([3, 2], [2, 5])}, "y_train: lower must not be above upper"),
     ],
 )
@@ -235,12 +239,12 @@ def test_what_knows_right_censoring_only_refuses_the_result(ev):
 
 def test_horizon_is_where_ten_are_watched_and_a_quarter_is_lost():
     y, _, _ = draw()
-    problem = IntervalProblem.ask(y, None, None)
+    task = Task.of(y, None, None)
     lost = y.time[~y.event]
-    assert np.sum(lost <= problem.horizon) == len(y) // 4 + 1
+    assert np.sum(lost <= task.horizon) == len(y) // 4 + 1
     seen = y[y.event]
-    assert np.sum(seen.time >= IntervalProblem.ask(seen, None, None).horizon) == 10
-    assert problem.time == min(np.median(y.time), problem.horizon)
+    assert np.sum(seen.time >= Task.of(seen, None, None).horizon) == 10
+    assert task.time == min(np.median(y.time), task.horizon)
 
 
 def test_few_and_silent_subjects():

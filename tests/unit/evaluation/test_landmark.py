@@ -81,7 +81,7 @@ def test_observed_times_and_grids_meet_tau() -> None:
     curves = sg.SurvivalCurves(grid, np.tile([0.9, 0.8, 0.4, 0.2], (5, 1)), "step")
     asked = {"landmark": 2.0, "tau": 1.3, "metrics": "brier", "min_at_risk": 1, "min_g": 0.0}
     found = sg.evaluate(curves, y, y_train=y, **asked)
-    assert found.problem.y.time[1] == found.problem.tau == 1.3
+    assert found.task.y.time[1] == found.task.tau == 1.3
     assert found.predictions["model"].curves.times[0] == 1.3
     assert found.predictions["model"].curves.at(1.3)[0] == 0.5
 

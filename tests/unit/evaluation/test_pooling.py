@@ -1,4 +1,4 @@
-"""Averages over groups of subjects and over imputed data sets."""
+"""Averages over groups of subjects and over imputed datasets."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_pooled_by_hand():
     gaps = [ev.scores[0].value - ev.scores[1].value for ev in found]
     assert difference["difference"] == pytest.approx(np.mean(gaps), rel=1e-12)
     assert difference["p_value"] < 0.05
-    assert "Pooled over 4 imputed data sets" in str(result)
+    assert "Pooled over 4 imputed datasets" in str(result)
     assert json.loads(json.dumps(result.to_dict()))["imputations"] == 4
 
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.censoring.copulas import parameter, second_given_first
 from survgauge.data.predictions import Prediction
+from survgauge.estimators.copulas import Archimedean, parameter, second_given_first
 from survgauge.evaluation.tipping import CensoredTimes
-from survgauge.metrics.problem import Problem
-from survgauge.reference.copulas import Archimedean
+from survgauge.metrics.task import Task
 
 KINDS = [("clayton", 0.5), ("clayton", 0.2), ("frank", 0.6), ("frank", -0.4), ("gumbel", 0.5)]
 
@@ -28,9 +27,9 @@ def drawn(copula, tau, n, seed=0, scale=1.0):
 
 
 def times_of(y, pair, stop, **settings):
-    problem = Problem.of(sg.Outcomes.of(y), None, tau=stop, **settings)
+    task = Task.of(sg.Outcomes.of(y), None, tau=stop, **settings)
     predictions = [Prediction.of(p, len(p), "p") for p in pair]
-    return CensoredTimes.of(problem.within_horizon, predictions)
+    return CensoredTimes.of(task.within_horizon, predictions)
 
 
 def test_by_plain_loops():
@@ -101,7 +100,7 @@ def test_distributions_given_the_features_are_those_of_each_subject():
         sg.SurvivalCurves(km.times, np.tile(km.survival, (60, 1)), interpolation="step")
         for km in (sg.KaplanMeier.fit(y), sg.KaplanMeier.fit_censoring(y))
     ]
-    given = sg.Conditional(law=steps[0], censoring=steps[1])
+    given = sg.Conditional(distribution=steps[0], censoring=steps[1])
     copula = Archimedean.of("frank", 0.4)
     plain, of_each = times_of(y, pair, 0.8), times_of(y, pair, 0.8, conditional=given)
     assert of_each.survival.shape[0] == of_each.passed.size > 1
@@ -115,8 +114,10 @@ def test_distributions_given_the_features_are_those_of_each_subject():
 def test_who_is_censored_before_anything_could_happen_is_no_nan(copula):
     """Curves that stay at 1 until after the censoring time, or fall to 0 before it."""
     _, y = drawn("clayton", 0.5, 60)
-    law = sg.SurvivalCurves([0.5, 0.6, 2.0], [[1.0, 1.0, 0.2]] * 30 + [[1.0, 0.0, 0.0]] * 30)
-    given = sg.Conditional(law=law, censoring=law)
+    distribution = sg.SurvivalCurves(
+        [0.5, 0.6, 2.0], [[1.0, 1.0, 0.2]] * 30 + [[1.0, 0.0, 0.0]] * 30
+    )
+    given = sg.Conditional(distribution=distribution, censoring=distribution)
     pair = np.full(60, 0.4), np.linspace(0.3, 1.2, 60)
     found = times_of(y, pair, 0.8, conditional=given)
     for tau in (0.05, 0.5, 0.9):
@@ -136,8 +137,8 @@ def test_the_difference_turns_there_and_not_before(weighted):
     assert 0 < found.kendall_tau < 0.7
     assert found.by_copula[found.copula] == found.kendall_tau == min(found.by_copula.values())
     outcomes = sg.Outcomes.of(y)
-    problem = Problem.of(outcomes, None, weight, tau=1.2)
-    moved = CensoredTimes.of(problem, [Prediction.of(p, 300, "p") for p in pair])
+    task = Task.of(outcomes, None, weight, tau=1.2)
+    moved = CensoredTimes.of(task, [Prediction.of(p, 300, "p") for p in pair])
     for name, at in found.by_copula.items():
         before, after = (
             found.difference + moved.change(Archimedean.of(name, tau)) for tau in (at - 2e-3, at)

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.estimators.reference import Reference, reference_curves, thinned_out
 from survgauge.evaluation.tails import ASSUMPTIONS
-from survgauge.evaluation.verdict import best_models, leaders
-from survgauge.reference.follow_up import thinned_out
-from survgauge.reference.reference import Reference, reference_curves
+from survgauge.evaluation.verdict import best_models
 from survgauge.report import evaluation_html
 
 OPEN = ["mae_po", "mae_margin", "mae_expected", "mae_dr", "rmse_po"]
@@ -135,7 +134,7 @@ def test_streams_and_chunks_withhold_the_same() -> None:
 def test_no_display_marks_or_tests_what_is_withheld(tmp_path: Any) -> None:
     ev = evaluated(9.0, metrics=["mae_po", "mae_dr"], unit="days")
     data = ev.to_dict()
-    assert leaders(data) == best_models(data["metrics"]) == set()
+    assert best_models(data["metrics"]) == set()
     assert "is best" not in ev.verdict
     assert "No interval or test is given" in ev.verdict
     for text in (str(ev), ev.to_text()):
@@ -202,21 +201,18 @@ def test_other_models_are_not_taken_for_the_baseline() -> None:
 # -- what is marked, and what is assumed -----------------------------------------------------------
 
 
-def test_values_that_look_the_same_are_marked_on_page_and_terminal() -> None:
-    from survgauge.cli.score_tables import best_models as starred
-
+def test_values_that_look_the_same_are_marked() -> None:
     rows = [
         {"model": name, "metric": "ibs", "value": value, "group": None, "time": None}
         for name, value in (("a", 0.21412), ("b", 0.21408), ("c", 0.2151))
     ]
     assert {model for _, model in best_models(rows)} == {"a", "b"}
-    assert starred({row["model"]: row for row in rows}) == {"a", "b"}
 
 
 def test_without_features_the_assumption_about_censoring_is_said() -> None:
     y, x = draw(300, 0, 20.0)
     train, _ = draw(300, 1, 20.0)
-    said = "Censoring is assumed not to depend on what the models know"
+    said = "Censoring is assumed not to depend on the covariates of the models"
     options = {"y_train": train, "metrics": ["mae_within", "harrell"]}
     ev = sg.evaluate({"m": curves(x, 0.5, 20.0)}, y, **options)
     assert ev.support["assumes"].startswith(said)

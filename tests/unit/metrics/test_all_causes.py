@@ -71,9 +71,9 @@ def test_the_score_is_that_of_the_loop(seed, loss):
     whole = steps @ (wanted[1:] + wanted[:-1]) / 2 / steps.sum()
     assert found.mean == pytest.approx(whole)
     assert sg.integrated_multi_cause_score(y, curves, TIMES, loss=loss) == pytest.approx(whole)
-    details = sg.integrated_multi_cause_score_details(y, curves, TIMES, loss=loss)
+    details = sg.integrated_multi_cause_score(y, curves, TIMES, loss=loss)
     assert details.value == pytest.approx(whole)
-    np.testing.assert_allclose(details.psi, found.details.psi, atol=1e-15)
+    np.testing.assert_allclose(details.contributions, found.details.contributions, atol=1e-15)
 
 
 def test_the_squared_score_is_the_sum_of_brier_scores():
@@ -128,30 +128,30 @@ EVENTS = [(t, k) for t in (1.0, 2.0, 3.0) for k in (1, 2)]
 ENDS = (1.0, 2.0, 3.0, 4.0)
 
 
-def law(numbers):
+def distribution(numbers):
     """Masses of the events of each time and cause, and one for an event after all times."""
-    mass = np.array(numbers) / sum(numbers)
-    return dict(zip([*EVENTS, (9.0, 1)], mass, strict=True))
+    weight = np.array(numbers) / sum(numbers)
+    return dict(zip([*EVENTS, (9.0, 1)], weight, strict=True))
 
 
-def incidence_of(masses, n):
-    """The law itself as prediction, in steps."""
+def incidence_of(weights, n):
+    """The distribution itself as prediction, in steps."""
     grid = np.array([1.0, 2.0, 3.0, 9.0])
-    values = [[sum(m for (s, c), m in masses.items() if s <= t and c == k) for t in grid]
+    values = [[sum(m for (s, c), m in weights.items() if s <= t and c == k) for t in grid]
               for k in (1, 2)]  # fmt: skip
     return sg.IncidenceCurves(grid, [values] * n, NAMES, "step")
 
 
-def expected(masses, ends, predicted, score):
+def expected(weights, ends, predicted, score):
     """Mean of a score of one subject over all events and censoring times, with G known."""
-    world = [
+    scenario = [
         (min(t, c), k if t <= c else 0, m * p)
-        for ((t, k), m), (c, p) in itertools.product(masses.items(), zip(ENDS, ends, strict=True))
+        for ((t, k), m), (c, p) in itertools.product(weights.items(), zip(ENDS, ends, strict=True))
     ]
-    time, cause, mass = (np.array(column) for column in zip(*world, strict=True))
+    time, cause, weight = (np.array(column) for column in zip(*scenario, strict=True))
     y = sg.Outcomes(time, cause, causes=NAMES)
     g = sg.KaplanMeier.fit_censoring(sg.Outcomes(ENDS, [0] * 4, ends))
-    return score(y, incidence_of(predicted, len(y)), g, mass * len(y))
+    return score(y, incidence_of(predicted, len(y)), g, weight * len(y))
 
 
 def log_score(y, curves, g, weight, loss="log"):
@@ -164,7 +164,7 @@ def squared_score(y, curves, g, weight):
     return log_score(y, curves, g, weight, "squared")
 
 
-masses = st.lists(st.integers(1, 9), min_size=7, max_size=7).map(law)
+weights = st.lists(st.integers(1, 9), min_size=7, max_size=7).map(distribution)
 censoring = st.lists(st.integers(1, 5), min_size=4, max_size=4).map(
     lambda numbers: np.array(numbers) / sum(numbers)
 )
@@ -181,7 +181,7 @@ def plain(truth, predicted, t, loss):
     return total
 
 
-@given(masses, masses, censoring)
+@given(weights, weights, censoring)
 def test_unbiased_and_proper_over_all_outcomes(truth, other, ends):
     for score, loss in ((log_score, "log"), (squared_score, "squared")):
         honest, false = (expected(truth, ends, said, score) for said in (truth, other))
@@ -196,62 +196,6 @@ def test_unbiased_and_proper_over_all_outcomes(truth, other, ends):
         assert (false - honest)[gap > 1e-3].min(initial=1.0) > 0  # strictly: nothing else is best
 
 
-@given(masses, masses, censoring)
-def test_weighted_accuracy_is_unbiased_over_all_outcomes(truth, predicted, ends):
-    def accuracy(y, curves, g, weight):
-        given = {"censoring": g, "sample_weight": weight}
-        return sg.accuracy_in_time(y, curves, [1.0, 2.0, 3.0], **given).values
-
-    curves, wanted = incidence_of(predicted, 1), []
-    for t in (1.0, 2.0, 3.0):
-        p = states(curves, 0, t)
-        if len({round(q, 9) for q in p}) < 3:  # equal on paper
-            return
-        best = int(np.argmax(p))
-        wanted.append(sum(m for (s, k), m in truth.items() if (k if s <= t else 0) == best))
-    np.testing.assert_allclose(expected(truth, ends, predicted, accuracy), wanted, rtol=1e-9)
-
-
-# -- accuracy in time ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_accuracy_is_that_of_the_loop(seed):
-    y, curves = draw(seed, ties=seed > 0)
-    for method in ("known", "ipcw"):
-        found = sg.accuracy_in_time(y, curves, TIMES, method=method)
-        for t, value in zip(TIMES, found.values, strict=True):
-            right, weight = naive_score(y, curves, t, "right", known=method == "known")
-            assert value == pytest.approx(right.sum() / weight.sum(), rel=1e-12)
-            if method == "ipcw":  # what G takes away from some it gives to others
-                assert weight.mean() == pytest.approx(1.0)
-
-
-def test_accuracy_at_equal_probabilities_takes_the_first_state():
-    y = sg.Outcomes([1.0, 1.0, 5.0], [1, 2, 0], causes=NAMES)
-    curves = sg.IncidenceCurves([2.0], [[[0.25], [0.25]], [[0.4], [0.4]], [[0.5], [0.0]]])
-    found = sg.accuracy_in_time(y, curves, [2.0])
-    assert found.values[0] == pytest.approx(1 / 3)
-
-
-def test_usual_times_of_accuracy_are_deciles_of_the_events():
-    y, curves = draw(2, n=100, ties=False)
-    found = sg.accuracy_in_time(y, curves)
-    events = np.sort(y.time[y.event])
-    wanted = events[np.ceil(np.arange(1, 10) / 10 * events.size - 1e-9).astype(int) - 1]
-    np.testing.assert_array_equal(found.times, wanted[wanted <= found.times[-1]])
-    counts = np.random.default_rng(6).integers(0, 3, len(y))
-    rows = np.repeat(np.arange(len(y)), counts)
-    heavy = sg.accuracy_in_time(y.reweighted(counts), curves)
-    many = sg.accuracy_in_time(y[rows], curves[rows])
-    np.testing.assert_array_equal(heavy.times, many.times)
-    np.testing.assert_allclose(heavy.values, many.values)
-    np.testing.assert_allclose(heavy.stderr, many.stderr)
-    censored = sg.Outcomes([1.0, 2.0], [0, 0], causes=NAMES)
-    with pytest.raises(sg.UndefinedMetricError, match="no event"):
-        sg.accuracy_in_time(censored, curves[:2])
-
-
 # -- standard errors -------------------------------------------------------------------------
 
 
@@ -260,12 +204,10 @@ def all_scores(y, curves, weight=None):
     return [
         sg.multi_cause_score(y, curves, [4.0], **given).details,
         sg.multi_cause_score(y, curves, [4.0], loss="squared", **given).details,
-        sg.integrated_multi_cause_score_details(y, curves, [0.5, 2.0, 4.0], **given),
-        sg.accuracy_in_time(y, curves, [4.0], **given).details,
-        sg.accuracy_in_time(y, curves, [4.0], method="known", **given).details,
-        sg.log_likelihood_details(y, curves, **given),
-        sg.concordance_td_details(y, curves, cause=1, **given),
-        sg.concordance_td_details(y, curves, cause=1, method="ipcw", tau=7.0, **given),
+        sg.integrated_multi_cause_score(y, curves, [0.5, 2.0, 4.0], **given),
+        sg.log_likelihood(y, curves, **given),
+        sg.concordance_td(y, curves, cause=1, **given),
+        sg.concordance_td(y, curves, cause=1, method="ipcw", tau=7.0, **given),
     ]
 
 
@@ -317,8 +259,8 @@ def test_likelihood_without_competing_events_is_the_usual_one():
     y = sg.Outcomes(y.time, y.event, causes=NAMES)  # nobody died
     values = np.stack([curves.values.sum(axis=1), np.zeros((len(y), GRID.size))], axis=1)
     curves = sg.IncidenceCurves(GRID, values, causes=NAMES)
-    a = sg.log_likelihood_details(y, curves)
-    b = sg.log_likelihood_details(y.any_cause(), curves.survival("nan"))
+    a = sg.log_likelihood(y, curves)
+    b = sg.log_likelihood(y.any_cause(), curves.survival("nan"))
     assert a.value == pytest.approx(b.value, rel=1e-12)
     assert a.stderr == pytest.approx(b.stderr)
 
@@ -326,10 +268,10 @@ def test_likelihood_without_competing_events_is_the_usual_one():
 def test_likelihood_of_steps_flat_stretches_and_after_the_grid():
     y = sg.Outcomes([1.0, 3.0, 4.0], [1, 2, 0], causes=NAMES)
     values = [[[0.2, 0.4], [0.1, 0.2]], [[0.2, 0.4], [0.2, 0.2]], [[0.2, 0.4], [0.1, 0.2]]]
-    flat = sg.log_likelihood_details(y, sg.IncidenceCurves([2.0, 4.0], values, causes=NAMES))
+    flat = sg.log_likelihood(y, sg.IncidenceCurves([2.0, 4.0], values, causes=NAMES))
     assert flat.value == -np.inf
     assert flat.support["infinite_losses"] == 1
-    steps = sg.log_likelihood_details(
+    steps = sg.log_likelihood(
         y, sg.IncidenceCurves([2.0, 4.0], values, NAMES, interpolation="step")
     )
     assert np.isnan(steps.value)
@@ -364,11 +306,11 @@ def naive_td(y, curves, code, tau, weighted):
 def test_time_dependent_c_is_that_of_the_loop(seed, method):
     y, curves = draw(seed, ties=seed > 1)
     for code in (1, 2):
-        found = sg.concordance_td_details(y, curves, method=method, tau=6.5, cause=code)
+        found = sg.concordance_td(y, curves, method=method, tau=6.5, cause=code)
         wanted = naive_td(y, curves, code, 6.5, method == "ipcw")
         assert found.value == pytest.approx(wanted, rel=1e-12)
         assert found.convention["cause"] == NAMES[code - 1]
-        assert found.psi.sum() == pytest.approx(0.0, abs=1e-12)
+        assert found.contributions.sum() == pytest.approx(0.0, abs=1e-12)
         name = NAMES[code - 1]
         assert sg.concordance_td(y, curves, method=method, tau=6.5, cause=name) == found.value
 
@@ -380,9 +322,9 @@ def test_time_dependent_c_of_proportional_incidence_is_the_c_of_the_risk(method)
     rise = risk[:, None] * (GRID / 9)
     curves = sg.IncidenceCurves(GRID, np.stack([rise, (1 - risk)[:, None] * GRID / 9], axis=1),
                                 causes=NAMES)  # fmt: skip
-    a = sg.concordance_td_details(y, curves, method=method, cause=1)
+    a = sg.concordance_td(y, curves, method=method, cause=1)
     usual = "harrell" if method == "antolini" else "uno"
-    b = sg.concordance_index_details(y, risk, method=usual, cause=1)
+    b = sg.concordance_index(y, risk, method=usual, cause=1)
     assert a.value == pytest.approx(b.value, rel=1e-12)
     assert a.stderr == pytest.approx(b.stderr, rel=1e-9)
 
@@ -391,18 +333,10 @@ def test_time_dependent_c_of_proportional_incidence_is_the_c_of_the_risk(method)
 def test_time_dependent_c_without_competing_events_is_the_usual_one(method):
     y, curves = draw(1)
     y = sg.Outcomes(y.time, y.event, causes=NAMES)  # nobody died
-    a = sg.concordance_td_details(y, curves, method=method, cause=1)
-    b = sg.concordance_td_details(y.any_cause(), curves.cause(1), method=method)
+    a = sg.concordance_td(y, curves, method=method, cause=1)
+    b = sg.concordance_td(y.any_cause(), curves.cause(1), method=method)
     assert a.value == pytest.approx(b.value)
     assert a.stderr == pytest.approx(b.stderr)
-
-
-def test_time_dependent_c_between_bounds():
-    y, curves = draw(8, n=300, ties=False)
-    for method in ("antolini", "ipcw"):
-        exact = sg.concordance_td(y, curves, method=method, cause=1)
-        near = sg.concordance_td_details(y, curves, method=method, cause=1, approximate=4)
-        assert 0 < abs(near.value - exact) <= near.support["bound"] < 0.2
 
 
 # -- doors -----------------------------------------------------------------------------------
@@ -419,17 +353,12 @@ def test_refusals():
         score(y, curves[:5], TIMES)
     with pytest.raises(sg.InputError, match="incidence must have the causes of y_true"):
         score(y, sg.IncidenceCurves(GRID, curves.values, ["a", "b"]), TIMES)
-    late = sg.Outcomes(y.time + 1, y.cause, causes=NAMES, entry=np.ones(len(y)))
-    with pytest.raises(sg.InputError, match="entry"):
-        sg.accuracy_in_time(late, curves, TIMES, method="known")
     with pytest.raises(sg.InputError, match="loss must be one of"):
         score(y, curves, TIMES, loss="brier")
     with pytest.raises(sg.InputError, match="y_train must have the causes"):
         score(y, curves, TIMES, y_train=sg.Outcomes([1, 2], [1, 0], causes=["a", "b"]))
     with pytest.raises(sg.InputError, match="clip must lie in"):
         score(y, curves, TIMES, clip=0.7)
-    with pytest.raises(sg.InputError, match="method must be one of"):
-        sg.accuracy_in_time(y, curves, TIMES, method="published")
     with pytest.raises(sg.InputError, match="method='antolini' or 'ipcw'"):
         sg.concordance_td(y, curves, cause=1, ties="all")
     short = sg.IncidenceCurves(GRID[:2], curves.values[..., :2], causes=NAMES)

@@ -9,8 +9,9 @@ from streaming_data import cut, differences
 import survgauge as sg
 from survgauge.cli.main import main
 from survgauge.errors import InputError
-from survgauge.evaluation.explanations import advice_for
+from survgauge.evaluation.warnings import marked_advice
 from survgauge.metrics.censoring_tests import differing_follow_ups
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 
 
 def draw(n=300, seed=0, follow=12.0, depends=0.0):
@@ -35,10 +36,10 @@ def test_weights_of_the_test_subjects_are_one_on_average():
     predicted = curves(300)
     results = [
         sg.brier_score(y, predicted, [5.0]).details,
-        sg.integrated_brier_score_details(y, predicted, np.linspace(0, 8, 9)),
-        sg.concordance_index_details(y, -predicted.median(), method="uno", tau=8.0),
-        sg.cumulative_dynamic_auc_details(y, predicted, [5.0]),
-        sg.time_error_details(y, predicted, method="ipcw_d", tau=8.0),
+        sg.integrated_brier_score(y, predicted, np.linspace(0, 8, 9)),
+        sg.concordance_index(y, -predicted.median(), method="uno", tau=8.0),
+        cumulative_dynamic_auc_details(y, predicted, [5.0]),
+        sg.time_error(y, predicted, method="ipcw_d", tau=8.0),
     ]
     for details in results:
         assert details.support["mean_weight"] == pytest.approx(1.0, abs=1e-12)
@@ -49,16 +50,15 @@ def test_the_mean_weight_is_that_of_the_subjects():
     g = sg.KaplanMeier.fit_censoring(([1.0, 1.5, 3.5], [0, 1, 1]))  # 2/3 from 1 on
     found = sg.brier_score(y, curves(4), [3.2], censoring=g).support["mean_weight"]
     assert found == pytest.approx((2 * 1 + 0 + 1.5 + 1.5) / 5)
-    error = sg.time_error_details(y, [1, 2, 3, 4], method="ipcw_d", censoring=g)
+    error = sg.time_error(y, [1, 2, 3, 4], method="ipcw_d", censoring=g)
     assert error.support["mean_weight"] == pytest.approx((2 * 1 + 1.5) / 5)
 
 
-def test_parts_have_the_mean_weight_of_all(monkeypatch):
-    monkeypatch.setattr("survgauge.metrics.time.time_errors.CHUNK", 64)
+def test_an_error_tells_the_mean_weight():
     y, _ = draw()
     weighted = sg.Outcomes(y.time, y.event, np.arange(300) % 3 + 1.0)
     for outcomes in (y, weighted):
-        details = sg.time_error_details(outcomes, outcomes.time, method="ipcw_d")
+        details = sg.time_error(outcomes, outcomes.time, method="ipcw_d")
         expected = details.weight.sum() / outcomes.weight.sum()
         assert details.support["mean_weight"] == pytest.approx(expected, rel=1e-12)
 
@@ -75,7 +75,7 @@ def test_a_g_that_does_not_fit_is_a_warning_once_a_metric():
     found = [w for w in ev.cases if w.code == "mean-weight"]
     assert [w.metric for w in found] == ["brier", "ibs", "uno", "auc"]
     assert all("weights 1/G" in w.message and w.model is None for w in found)
-    assert "(censoring=)" in advice_for("mean-weight", "brier", ev.support)
+    assert "(`sg.Convention(censoring=...)`)" in marked_advice("mean-weight", "brier", ev.support)
 
 
 def test_errors_past_the_follow_up_are_told():
@@ -85,7 +85,7 @@ def test_errors_past_the_follow_up_are_told():
     ev = sg.evaluate(t, y, y_train=y, metrics=["mae_ipcw_d"])
     (found,) = (w for w in ev.warnings if w.code == "mean-weight")
     assert "past the follow-up, are missing" in found.message
-    assert "give tau" in advice_for("mean-weight", "mae_ipcw_d", ev.support)
+    assert "give `tau`" in marked_advice("mean-weight", "mae_ipcw_d", ev.support)
     ev = sg.evaluate(t, y, y_train=y, metrics=["mae_ipcw_d"], tau=7.0)
     assert "mean-weight" not in {w.code for w in ev.warnings}
 

@@ -11,8 +11,9 @@ import pytest
 import survgauge as sg
 from survgauge.data.conditional_curves import given_entry
 from survgauge.errors import InputError, UndefinedMetricError
+from survgauge.estimators.aalen_johansen import free_at
+from survgauge.estimators.pseudo_incidence import PseudoIncidence
 from survgauge.metrics.ranking.royston import KAPPA, _rankits
-from survgauge.reference.pseudo_incidence import PseudoIncidence, PseudoIncidenceGivenEntry
 
 CASES = pytest.mark.parametrize(("seed", "whole"), [(0, False), (1, False), (2, True), (3, True)])
 
@@ -46,21 +47,6 @@ def test_antolini_over_pairs_at_risk_together(seed: int, whole: bool) -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-10)
 
 
-def test_antolini_many_subjects_by_slabs_and_between_bounds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from survgauge.metrics.ranking import _antolini
-
-    y, curves = naive.draw(5, n=600)
-    plain = sg.concordance_td_details(y, curves)
-    monkeypatch.setattr(_antolini, "_FEW_PAIRS", 0)
-    by_slabs = sg.concordance_td_details(y, curves)
-    assert by_slabs.value == plain.value
-    np.testing.assert_allclose(by_slabs.psi, plain.psi, atol=1e-15)
-    near = sg.concordance_td_details(y, curves, approximate=4)
-    assert 0 < abs(near.value - plain.value) < near.support["bound"] < 0.05
-
-
 def test_antolini_of_proportional_hazards_is_harrells() -> None:
     y, _ = naive.draw(6, n=200)
     risk = np.random.default_rng(7).normal(size=200)
@@ -85,17 +71,23 @@ def test_pseudo_observations_given_entry(seed: int, whole: bool) -> None:
     time = 6.0
     wanted = loops.pseudo_survival(y, time)
     rows = list(wanted)
-    found = PseudoIncidenceGivenEntry.of(y[rows], None, time)
+    found = PseudoIncidence.of(y[rows], None, time)
     np.testing.assert_allclose(found.values, list(wanted.values()), rtol=1e-10, atol=1e-12)
 
 
 def test_pseudo_observations_from_the_beginning_are_the_jackknife() -> None:
     y, _ = naive.draw(3, n=90, whole=True)
     plain, h = sg.Outcomes(y.time, y.event), np.linspace(-1, 2, len(y))
-    given = PseudoIncidenceGivenEntry.of(plain, None, 6.0)
-    usual = PseudoIncidence.of(plain, None, 6.0)
-    np.testing.assert_allclose(given.values, usual.values, atol=1e-14)
-    np.testing.assert_allclose(given.pulled(h), usual.pulled(h), atol=1e-13)
+    found, usual = PseudoIncidence.of(plain, None, 6.0), free_at(plain, None, 6.0)
+    np.testing.assert_allclose(found.values, usual.value + len(y) * usual.contributions, atol=1e-13)
+
+    def moved(weight: np.ndarray) -> float:
+        known = PseudoIncidence.of(sg.Outcomes(y.time, y.event, weight), None, 6.0)
+        return float(h @ known.values)
+
+    step = 1e-6 * np.eye(len(y))
+    wanted = [(moved(1 + one) - moved(1 - one)) / 2e-6 for one in step]
+    np.testing.assert_allclose(found.pulled(h), wanted, atol=1e-6)
 
 
 @CASES
@@ -121,17 +113,17 @@ def test_intercept_slope_and_ici_at_a_time(seed: int, whole: bool) -> None:
     np.testing.assert_allclose(ici.e50, np.quantile(gap, 0.5), rtol=1e-6)
     late = np.setdiff1d(np.arange(len(y)), rows)
     assert np.isnan(ici.predicted[late]).all()
-    np.testing.assert_array_equal(ici.psi[late], 0.0)
+    np.testing.assert_array_equal(ici.contributions[late], 0.0)
     low, high = ici.interval()
     assert low <= ici.ici <= high
 
 
 ASKED = {
-    "slope_cox": lambda y, c: sg.calibration_slope_cox_details(y, c, 5.0, ties="breslow"),
+    "slope_cox": lambda y, c: sg.calibration_slope_cox(y, c, 5.0, ties="breslow"),
     "intercept": lambda y, c: sg.weak_calibration(y, c, 5.0).intercept,
     "slope": lambda y, c: sg.weak_calibration(y, c, 5.0).slope,
-    "antolini": lambda y, c: sg.concordance_td_details(y, c),
-    "antolini_ipcw": lambda y, c: sg.concordance_td_details(y, c, method="ipcw", tau=8.0),
+    "antolini": lambda y, c: sg.concordance_td(y, c),
+    "antolini_ipcw": lambda y, c: sg.concordance_td(y, c, method="ipcw", tau=8.0),
 }
 
 
@@ -140,11 +132,10 @@ ASKED = {
 def test_contributions_are_derivatives(name: str, whole: bool) -> None:
     y, curves = naive.draw(3, n=40, whole=whole)
     wanted = naive.derivatives(ASKED[name], y, curves)
-    np.testing.assert_allclose(ASKED[name](y, curves).psi, wanted, atol=1e-7)
+    np.testing.assert_allclose(ASKED[name](y, curves).contributions, wanted, atol=1e-7)
 
 
-def test_ici_moves_with_frequencies_as_its_law_says() -> None:
-    """`resampled` takes one Newton step along the derivatives of the fit."""
+def test_ici_moves_with_frequencies_as_its_contributions_say() -> None:
     y, curves = naive.draw(8, n=300)
     found = sg.integrated_calibration_index(y, curves, 5.0)
     counts = 1 + 0.02 * np.random.default_rng(9).normal(size=300)
@@ -152,7 +143,8 @@ def test_ici_moves_with_frequencies_as_its_law_says() -> None:
     knots = found.convention["knots"]
     wanted = sg.integrated_calibration_index(again, curves, 5.0)
     np.testing.assert_allclose(wanted.convention["knots"], knots, rtol=0.05)
-    assert abs(found.resampled(counts) - wanted.ici) < 0.02 * abs(wanted.ici)
+    moved = found.ici + found.contributions @ (counts - 1)
+    assert abs(moved - wanted.ici) < 0.02 * abs(wanted.ici)
 
 
 def test_royston_contributions_are_derivatives() -> None:
@@ -167,7 +159,9 @@ def test_royston_contributions_are_derivatives() -> None:
             times[i] += 50 * change
             other = sg.Outcomes(y.time, y.event, times, entry=y.entry)
             moved.append(sg.royston_d(other, risk, ties="breslow").value)
-        np.testing.assert_allclose(found.psi[i], (moved[1] - moved[0]) / 0.1, rtol=0.15, atol=2e-4)
+        np.testing.assert_allclose(
+            found.contributions[i], (moved[1] - moved[0]) / 0.1, rtol=0.15, atol=2e-4
+        )
 
 
 ALL = ["ici", "calibration_slope", "calibration_intercept", "calibration_slope_cox", "antolini"]
@@ -221,10 +215,10 @@ def test_a_risk_set_that_became_empty_counts_as_if_nobody_had_left() -> None:
     time, entry, event = y.time + 2, np.maximum(y.entry + 2, 2.0), y.event.copy()
     time[:2], entry[:2], event[:2] = (1.5, 1.2), 0.0, (True, False)
     thin = sg.Outcomes(time, event, entry=entry)
-    found = PseudoIncidenceGivenEntry.of(thin[entry < 6.0], None, 6.0)
+    found = PseudoIncidence.of(thin[entry < 6.0], None, 6.0)
     assert np.isfinite(found.values).all()
     rest = thin[2:]
-    wanted = PseudoIncidenceGivenEntry.of(rest[rest.entry < 6.0], None, 6.0)
+    wanted = PseudoIncidence.of(rest[rest.entry < 6.0], None, 6.0)
     np.testing.assert_allclose(found.values[2:], wanted.values, rtol=1e-12)
     assert np.isfinite(found.pulled(np.ones(found.values.size))).all()
     assert np.isfinite(sg.weak_calibration(thin, curves, 6.0).slope.stderr)
@@ -263,5 +257,5 @@ def test_net_benefit_of_a_cause_is_that_of_evaluate() -> None:
 def test_the_distance_to_kaplan_meier_between_neighbouring_numbers() -> None:
     end = 6.4151500134
     y = sg.Outcomes([end], [1], entry=[np.nextafter(end, 0.0)])
-    found = sg.km_calibration_details(y, sg.SurvivalCurves([0, 10], [[1.0, 0.2]]))
+    found = sg.km_calibration(y, sg.SurvivalCurves([0, 10], [[1.0, 0.2]]))
     assert np.isfinite(found.value)

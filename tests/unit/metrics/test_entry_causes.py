@@ -9,10 +9,11 @@ import pytest
 import survgauge as sg
 from survgauge.data.conditional_curves import given_entry, incidence_from_landmark
 from survgauge.errors import InputError
+from survgauge.estimators.pseudo_incidence import PseudoIncidence
+from survgauge.estimators.reference import Reference
+from survgauge.estimators.surrogates import METHODS, make_setting
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 from survgauge.metrics.registry import REGISTRY
-from survgauge.reference.pseudo_incidence import PseudoIncidenceGivenEntry
-from survgauge.reference.reference import Reference
-from survgauge.reference.surrogates import METHODS, make_setting
 
 CASES = pytest.mark.parametrize(("seed", "whole"), [(0, False), (1, False), (2, True), (3, True)])
 TIMES = np.array([2.0, 4.0, 6.5])
@@ -70,12 +71,12 @@ def test_contributions_are_derivatives() -> None:
     def values(weight: np.ndarray) -> list[sg.Details]:
         known = sg.Outcomes(y.time, y.cause, weight, y.causes, y.entry)
         return [
-            sg.concordance_index_details(known, risk, method="harrell", cause=1),
-            sg.concordance_index_details(known, risk, method="uno", tau=8.0, cause=1),
-            sg.cumulative_dynamic_auc_details(known, curves, [5.0], cause=1),
+            sg.concordance_index(known, risk, method="harrell", cause=1),
+            sg.concordance_index(known, risk, method="uno", tau=8.0, cause=1),
+            cumulative_dynamic_auc_details(known, curves, [5.0], cause=1),
             sg.brier_score(known, curves, [5.0], cause=1).details,
-            sg.integrated_brier_score_details(known, curves, TIMES, cause=1),
-            sg.integrated_multi_cause_score_details(known, curves, TIMES),
+            sg.integrated_brier_score(known, curves, TIMES, cause=1),
+            sg.integrated_multi_cause_score(known, curves, TIMES),
             sg.observed_expected(known, curves, 5.0, cause=1),
             sg.weak_calibration(known, curves, 5.0, cause=1).slope,
         ]
@@ -86,7 +87,7 @@ def test_contributions_are_derivatives() -> None:
         up[i], down[i] = 1 + step, 1 - step
         pairs = zip(values(up), values(down), strict=True)
         moved = [(a.value - b.value) / (2 * step) for a, b in pairs]
-        own = [one.psi[i] for one in values(ones)]
+        own = [one.contributions[i] for one in values(ones)]
         np.testing.assert_allclose(own, moved, rtol=1e-5, atol=1e-8)
 
 
@@ -148,15 +149,24 @@ def test_likelihood_and_hazards(seed: int, whole: bool) -> None:
     np.testing.assert_allclose(sg.log_likelihood(y, curves), np.mean(score), rtol=1e-6)
     found = sg.d_calibration(y, curves, cause=1)
     np.testing.assert_allclose(found._survival, own, rtol=1e-10)
-    found = sg.observed_expected(y, curves, 6.0, cause=1)
     early = [i for i in range(len(y)) if y.entry[i] < 6.0]
     until = [(float(y.entry[i]), min(float(y.time[i]), 6.0)) for i in early]
     rises = [naive.cause_hazard(curves, i, *u, 1) for i, u in zip(early, until, strict=True)]
     seen = sum(y.cause[i] == 1 and y.time[i] <= 6.0 for i in early)
-    np.testing.assert_allclose(found.ratio, seen / sum(rises), rtol=1e-10)
     groups = sg.one_calibration(y, curves, 6.0, groups=2, cause=1)
     np.testing.assert_allclose(groups.expected @ groups.size, sum(rises), rtol=1e-10)
     np.testing.assert_allclose(groups.observed @ groups.size, seen, rtol=1e-12)
+
+
+@CASES
+def test_observed_over_expected_is_of_risks_given_entry(seed: int, whole: bool) -> None:
+    y, curves = naive.draw(seed, whole=whole)
+    early = [i for i in range(len(y)) if y.entry[i] < 6.0]
+    risks = [naive.incidence(curves, i, 6.0, float(y.entry[i]), 1) for i in early]
+    found, entered = sg.observed_expected(y, curves, 6.0, cause=1), y[early]
+    seen = np.mean([1 - naive.pseudo_status(entered, i, 1, 6.0) for i in range(len(entered))])
+    np.testing.assert_allclose(found.observed, seen, rtol=1e-9)
+    np.testing.assert_allclose(found.ratio, seen / np.mean(risks), rtol=1e-9)
 
 
 @CASES
@@ -171,7 +181,7 @@ def test_contributions_to_aalen_johansen_calibration() -> None:
     values = np.array(curves.values)
     values[:, 0] *= 0.5  # a gap, of which contributions of first order tell
     curves = sg.IncidenceCurves(curves.times, values, naive.CAUSES)
-    base = sg.km_calibration_details(y, curves, tau=9.0, cause=1)
+    base = sg.km_calibration(y, curves, tau=9.0, cause=1)
     step, moved = 1e-4, []
     rows = np.arange(0, 150, 6)
     for i in rows:
@@ -180,7 +190,7 @@ def test_contributions_to_aalen_johansen_calibration() -> None:
         late = sg.Outcomes(y.time, y.cause, weight, y.causes, y.entry)
         moved.append((sg.km_calibration(late, curves, tau=9.0, cause=1) - base.value) / step)
     # Points in the middle of 64 parts stand for the integral.
-    gap = base.psi[rows] - moved
+    gap = base.contributions[rows] - moved
     assert abs(gap).max() < 0.05 * abs(np.array(moved)).max()
 
 
@@ -190,9 +200,9 @@ def test_pseudo_observations_of_the_status(seed: int, whole: bool) -> None:
     y, t = y[y.entry < 6.0], 6.0
     competes = y.event & (y.cause != 1)
 
-    def made(weight: np.ndarray) -> PseudoIncidenceGivenEntry:
+    def made(weight: np.ndarray) -> PseudoIncidence:
         known = sg.Outcomes(y.time, y.event, weight, entry=y.entry)
-        return PseudoIncidenceGivenEntry.of(known, competes, t)
+        return PseudoIncidence.of(known, competes, t)
 
     ones = np.ones(len(y))
     wanted = [naive.pseudo_status(y, i, 1, t) for i in range(len(y))]
@@ -212,9 +222,7 @@ def test_pseudo_observations_of_the_status(seed: int, whole: bool) -> None:
 def test_doubly_robust_and_pseudo_times(seed: int, whole: bool) -> None:
     y, _ = naive.draw(seed, whole=whole)
     tau, predicted = 9.0, np.linspace(1, 12, len(y))
-    found = sg.time_error_details(
-        y, predicted, method="dr", tau=tau, cause=1, floor=1e-9, loss="absolute"
-    )
+    found = sg.time_error(y, predicted, method="dr", tau=tau, cause=1, floor=1e-9, loss="absolute")
     inside = y.entry < tau
     wanted = naive.doubly_robust(y, np.minimum(predicted, tau), 1, tau)[inside]
     np.testing.assert_allclose(found.loss[inside], wanted, rtol=1e-9)
@@ -252,7 +260,11 @@ def test_one_cause_alone_is_one_kind_of_event() -> None:
              "ici", "calibration_intercept", "calibration_slope",
              *(name for name in REGISTRY if name.startswith(("mae_", "mse_")))]  # fmt: skip
     asked = {"time": 6.0, "tau": 9.0, "threshold": 0.2, "random_state": 0}
-    named = [name for name in named if REGISTRY[name].knows(1) and REGISTRY[name].heeds_entry(1)]
+    named = [
+        name
+        for name in named
+        if REGISTRY[name].supports_cause(1) and REGISTRY[name].supports_entry(1)
+    ]
     assert len(named) > 20
     of_cause = sg.evaluate({"m": curves}, only, cause=1, metrics=named, **asked)
     of_event = sg.evaluate({"m": plain}, only.any_cause(), metrics=named, **asked)
@@ -265,7 +277,7 @@ def test_one_cause_alone_is_one_kind_of_event() -> None:
     risk = both.at(9.0, 1)
     for method in ("harrell", "uno"):
         pair = [
-            sg.concordance_index_details(o, risk, method=method, tau=9.0, cause=c)
+            sg.concordance_index(o, risk, method=method, tau=9.0, cause=c)
             for o, c in ((only, 1), (only.any_cause(), None))
         ]
         assert pair[0].value == pytest.approx(pair[1].value, rel=1e-12)

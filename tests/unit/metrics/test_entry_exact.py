@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import naive_entry as naive
+import naive_entry_calibration as loops
 import numpy as np
 import pytest
 
 import survgauge as sg
 from survgauge.data.conditional_curves import given_entry
 from survgauge.errors import InputError, UndefinedMetricError
-from survgauge.reference.losses import Loss
-from survgauge.reference.pseudo_entry import pseudo_given_entry
-from survgauge.reference.surrogates import Method, make_setting
+from survgauge.estimators.losses import Loss
+from survgauge.estimators.pseudo import pseudo_given_entry
+from survgauge.estimators.surrogates import Method, make_setting
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 
 CASES = pytest.mark.parametrize(("seed", "whole"), [(0, False), (1, False), (2, True), (3, True)])
 
@@ -115,12 +117,16 @@ def test_d_calibration_reads_given_entry() -> None:
     own = [naive.conditional(curves, i, y.time[i], y.entry[i]) for i in range(len(y))]
     found = sg.cox_snell_residuals(y, curves)
     np.testing.assert_allclose(found, -np.log(own), rtol=1e-10)
-    expected = sum(
-        -np.log(naive.conditional(curves, i, min(y.time[i], 5.0), y.entry[i]))
-        for i in range(len(y))
-    )
+
+
+@pytest.mark.parametrize(("seed", "whole"), [(7, False), (2, True)])
+def test_observed_over_expected_is_of_risks_given_entry(seed: int, whole: bool) -> None:
+    y, curves = naive.draw(seed, whole=whole)
+    pseudo = loops.pseudo_survival(y, 5.0)
+    predicted = [1 - naive.conditional(curves, i, 5.0, y.entry[i]) for i in pseudo]
     oe = sg.observed_expected(y, curves, 5.0)
-    np.testing.assert_allclose(oe.ratio, (y.event & (y.time <= 5)).sum() / expected, rtol=1e-10)
+    np.testing.assert_allclose(oe.observed, 1 - np.mean(list(pseudo.values())), rtol=1e-10)
+    np.testing.assert_allclose(oe.ratio, oe.observed / np.mean(predicted), rtol=1e-10)
     assert oe.low < oe.ratio < oe.high
 
 
@@ -133,7 +139,7 @@ def test_doubly_robust(seed: int) -> None:
     y = sg.Outcomes(y.time, event, entry=y.entry)
     predicted = given_entry(curves, y.entry).median()
     wanted = naive.doubly_robust(y, predicted, 1e-9)
-    found = sg.time_error_details(y, curves, method="dr", floor=1e-9)
+    found = sg.time_error(y, curves, method="dr", floor=1e-9)
     np.testing.assert_allclose(found.loss, wanted, rtol=1e-8, atol=1e-9)
 
 
@@ -158,18 +164,18 @@ def test_methods_that_know_no_entry_say_so() -> None:
     y, _ = naive.draw(9)
     own = Method("own", lambda s: s.fill(s.c + 1), "own", "counts as later by one")
     for test, train in ((y, None), (sg.Outcomes(y.time, y.event), y)):
-        with pytest.raises(UndefinedMetricError, match="knows no delayed entry"):
+        with pytest.raises(UndefinedMetricError, match="does not support delayed entry"):
             own(make_setting(test, train, entry=True))
 
 
 ASKED = {
     "brier": lambda y, c: sg.brier_score(y, c, [4.0]).details,
-    "ibs": lambda y, c: sg.integrated_brier_score_details(y, c, np.linspace(1, 8, 15)),
-    "ipcw_d": lambda y, c: sg.time_error_details(y, c, method="ipcw_d", tau=8.0),
-    "uno": lambda y, c: sg.concordance_index_details(y, -c.median(), method="uno", tau=8.0),
-    "harrell": lambda y, c: sg.concordance_index_details(y, -c.median()),
-    "auc": lambda y, c: sg.cumulative_dynamic_auc_details(y, c, [4.0]),
-    "crps": lambda y, c: sg.crps_details(y, c, tau=9.0),
+    "ibs": lambda y, c: sg.integrated_brier_score(y, c, np.linspace(1, 8, 15)),
+    "ipcw_d": lambda y, c: sg.time_error(y, c, method="ipcw_d", tau=8.0),
+    "uno": lambda y, c: sg.concordance_index(y, -c.median(), method="uno", tau=8.0),
+    "harrell": lambda y, c: sg.concordance_index(y, -c.median()),
+    "auc": lambda y, c: cumulative_dynamic_auc_details(y, c, [4.0]),
+    "crps": lambda y, c: sg.crps(y, c, tau=9.0),
     "oe": lambda y, c: sg.observed_expected(y, c, 5.0),
 }
 
@@ -177,10 +183,10 @@ ASKED = {
 @pytest.mark.parametrize("name", list(ASKED))
 @pytest.mark.parametrize("whole", [False, True])
 def test_contributions_are_derivatives_also_through_g(name: str, whole: bool) -> None:
-    """C without a subject is about C - psi: psi is the derivative in the subject's frequency."""
+    """C without a subject is about C - influence, the derivative in its frequency."""
     y, curves = naive.draw(3, n=25, whole=whole)
     wanted = naive.derivatives(ASKED[name], y, curves)
-    np.testing.assert_allclose(ASKED[name](y, curves).psi, wanted, atol=1e-8)
+    np.testing.assert_allclose(ASKED[name](y, curves).contributions, wanted, atol=1e-8)
 
 
 Y, CURVES = naive.draw(10)
@@ -189,9 +195,7 @@ REFUSING = {
     "one_calibration": lambda: sg.one_calibration(Y, CURVES, 4.0, method="dn"),
     "km_calibration": lambda: sg.km_calibration(Y, CURVES, convention="survivaleval"),
     "unweighted": lambda: sg.brier_score(Y, CURVES, [4.0], method="unweighted"),
-    "decomposition": lambda: sg.brier_decomposition(Y, CURVES, 4.0),
     "net_benefit": lambda: sg.net_benefit(Y, CURVES, 4.0, method="kaplan_meier"),
-    "dependence": lambda: sg.brier_score(Y, CURVES, [4.0], dependence=0.3),
     "audit": lambda: sg.audit({"a": CURVES, "b": CURVES}, Y),
     "convention": lambda: sg.brier_score(Y, CURVES, [4.0], convention="sksurv"),
 }
@@ -205,7 +209,7 @@ def test_functions_that_know_no_entry_refuse_it(name: str) -> None:
 
 def test_predicted_times_before_entry_are_counted() -> None:
     y, _ = naive.draw(11)
-    found = sg.time_error_details(y, np.full(len(y), 0.5), method="hinge")
+    found = sg.time_error(y, np.full(len(y), 0.5), method="hinge")
     assert found.support["predictions_before_entry"] == ((y.entry > 0) & (y.entry >= 0.5)).sum()
 
 
@@ -213,17 +217,17 @@ def test_predicted_times_before_entry_are_counted() -> None:
 def test_km_calibration(seed: int, whole: bool) -> None:
     y, curves = naive.draw(seed, whole=whole)
     for tau in (5.0, 9.0):
-        found = sg.km_calibration_details(y, curves, tau=tau)
+        found = sg.km_calibration(y, curves, tau=tau)
         np.testing.assert_allclose(found.value, naive.hazard_gap(y, curves, tau), rtol=1e-9)
-    assert found.law is not None
-    low, high = found.law.limits(0.95)
+    assert found.distribution is not None
+    low, high = found.distribution.limits(0.95)
     assert low <= found.value <= high
 
 
 def test_km_calibration_contributions_are_derivatives() -> None:
     y, curves = naive.draw(11, n=150)
-    found = sg.km_calibration_details(y, curves, tau=8.0)
-    assert abs(found.psi.sum()) < 1e-12
+    found = sg.km_calibration(y, curves, tau=8.0)
+    assert abs(found.contributions.sum()) < 1e-12
     for i in (0, 5, 40, 149):
         moved = []
         for change in (-1, 1):
@@ -232,7 +236,7 @@ def test_km_calibration_contributions_are_derivatives() -> None:
             other = sg.Outcomes(y.time, y.event, times, entry=y.entry)
             moved.append(sg.km_calibration(other, curves, tau=8.0))
         slope = (moved[1] - moved[0]) / 0.1
-        np.testing.assert_allclose(found.psi[i], slope, rtol=0.05, atol=2e-6)
+        np.testing.assert_allclose(found.contributions[i], slope, rtol=0.05, atol=2e-6)
 
 
 def test_km_calibration_before_enough_are_at_risk() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 
 N = 60
 GRID = np.linspace(0, 14, 9)
@@ -43,14 +44,12 @@ def derivative(value, y, step=1e-5):
 MEASURES = {
     "brier": lambda y, c, **o: sg.brier_score(y, c, [5.0], **o).details,
     "brier at a tied time": lambda y, c, **o: sg.brier_score(y, c, [4.0, 7.0], **o).details,
-    "ibs": lambda y, c, **o: sg.integrated_brier_score_details(y, c, np.linspace(0, 9, 20), **o),
-    "ibll": lambda y, c, **o: sg.integrated_binomial_log_likelihood_details(
+    "ibs": lambda y, c, **o: sg.integrated_brier_score(y, c, np.linspace(0, 9, 20), **o),
+    "ibll": lambda y, c, **o: sg.integrated_binomial_log_likelihood(
         y, c, np.linspace(0.5, 9, 20), **o
     ),
-    "uno": lambda y, c, **o: sg.concordance_index_details(
-        y, -c.median(), method="uno", tau=9.0, **o
-    ),
-    "antolini": lambda y, c, **o: sg.concordance_td_details(y, c, method="ipcw", tau=9.0, **o),
+    "uno": lambda y, c, **o: sg.concordance_index(y, -c.median(), method="uno", tau=9.0, **o),
+    "antolini": lambda y, c, **o: sg.concordance_td(y, c, method="ipcw", tau=9.0, **o),
 }
 
 
@@ -62,11 +61,11 @@ def test_contributions_are_the_derivative(name, weighted):
     details = measure(y, curves, y_train=train())
     assert details.convention["stderr"] == "G estimated in sample"
     expected = derivative(lambda other: measure(other, curves, y_train=train()).value, y)
-    np.testing.assert_allclose(details.psi, expected, atol=1e-8)
+    np.testing.assert_allclose(details.contributions, expected, atol=1e-8)
     # A G taken as known gives others.
     fixed = measure(y, curves, censoring=sg.KaplanMeier.fit_censoring(y))
     assert fixed.value == pytest.approx(details.value, rel=1e-12)
-    assert np.abs(fixed.psi - expected).max() > 1e-4
+    assert np.abs(fixed.contributions - expected).max() > 1e-4
 
 
 def test_tied_events_of_uno_contribute_through_g():
@@ -74,13 +73,13 @@ def test_tied_events_of_uno_contribute_through_g():
     y, curves, _ = draw(3)
     options = {"method": "uno", "tau": 9.0, "ties": "all"}
     known = sg.KaplanMeier.fit_censoring(y)
-    measure = sg.concordance_index_details
+    measure = sg.concordance_index
 
     def both(**censoring):
         def details(other):
             return measure(other, -curves.median(), **censoring, **options)
 
-        return details(y).psi, derivative(lambda other: details(other).value, y)
+        return details(y).contributions, derivative(lambda other: details(other).value, y)
 
     own, fixed = both(), both(censoring=known)
     np.testing.assert_allclose(own[0] - fixed[0], own[1] - fixed[1], atol=1e-8)
@@ -88,10 +87,10 @@ def test_tied_events_of_uno_contribute_through_g():
 
 def test_auc_contributions_are_the_derivative():
     y, curves, _ = draw(3)
-    measure = sg.cumulative_dynamic_auc_details
+    measure = cumulative_dynamic_auc_details
     details = measure(y, curves, [5.0], y_train=train())
     expected = derivative(lambda other: measure(other, curves, [5.0]).value, y)
-    np.testing.assert_allclose(details.psi, expected, atol=1e-8)
+    np.testing.assert_allclose(details.contributions, expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("convention", ["pycox", "survgauge"])
@@ -102,12 +101,12 @@ def test_integrals_are_the_derivative_under_other_conventions(convention, own):
     if own:
         options["sample_weight"] = rng.uniform(0.5, 2, N)
     times = np.linspace(0.5, 9, 21)
-    details = sg.integrated_brier_score_details(y, curves, times, **options)
+    details = sg.integrated_brier_score(y, curves, times, **options)
 
     def value(other):
         return sg.integrated_brier_score(other, curves, times, **options)
 
-    np.testing.assert_allclose(details.psi, derivative(value, y), atol=1e-8)
+    np.testing.assert_allclose(details.contributions, derivative(value, y), atol=1e-8)
 
 
 def test_one_curve_for_all_has_the_same_contributions():
@@ -117,10 +116,9 @@ def test_one_curve_for_all_has_the_same_contributions():
     times = np.linspace(0, 9, 20)
     for convention in ("survgauge", "pycox"):
         one, other = (
-            sg.integrated_brier_score_details(y, c, times, convention=convention)
-            for c in (same, single)
+            sg.integrated_brier_score(y, c, times, convention=convention) for c in (same, single)
         )
-        np.testing.assert_allclose(one.psi, other.psi, atol=1e-12)
+        np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-12)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -135,17 +133,21 @@ def test_time_errors_contribute_through_g(weighted, normalize, tau, loss):
             "method": "ipcw_d", "normalize": normalize, "tau": tau, "loss": loss,
             "sample_weight": own, "y_train": train(),
         }  # fmt: skip
-        details = sg.time_error_details(y, predicted, **options)
+        details = sg.time_error(y, predicted, **options)
         expected = derivative(lambda other: sg.time_error(other, predicted, **options), y)  # noqa: B023
-        np.testing.assert_allclose(details.psi, expected, atol=1e-7)
+        np.testing.assert_allclose(details.contributions, expected, atol=1e-7)
 
 
 def test_rmse_in_evaluate_contributes_through_g():
     y, _, rng = draw(7)
     predicted = rng.uniform(1, 12, N)
     ev = sg.evaluate(predicted, y, y_train=train(), metrics=["rmse_ipcw_d"])
-    psi = derivative(lambda other: sg.rmse(other, predicted, y_train=train(), method="ipcw_d"), y)
-    assert ev.scores[0].stderr == pytest.approx(np.sqrt((psi**2).sum() * N / (N - 1)), rel=1e-6)
+    contributions = derivative(
+        lambda other: sg.rmse(other, predicted, y_train=train(), method="ipcw_d"), y
+    )
+    assert ev.scores[0].stderr == pytest.approx(
+        np.sqrt((contributions**2).sum() * N / (N - 1)), rel=1e-6
+    )
 
 
 # -- where it comes from -----------------------------------------------------------------------
@@ -160,7 +162,6 @@ def values(y, curves, **options):
         "ibll": sg.integrated_binomial_log_likelihood(y, curves, times, **options),
         "skill": sg.skill("ibs", y, curves, times=times, **options),
         "brier_skill": sg.brier_skill(y, curves, times, **options).values,
-        "split": sg.brier_decomposition(y, curves, 5.0, **options).brier,
         "uno": sg.concordance_index(y, -curves.median(), method="uno", tau=6.0, **options),
         "td": sg.concordance_td(y, curves, method="ipcw", tau=6.0, **options),
         "auc": sg.cumulative_dynamic_auc(y, curves, times, **options).values,

@@ -23,8 +23,8 @@ def test_mean_weight(t):
             total += 1 / float(g.at(np.array([t]))[0])
     found = CensoringWeights(y, None, g, CONVENTIONS["survgauge"]).mean_weight(t)
     assert found == pytest.approx(total / 6)
-    mass = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
-    late = CensoringWeights(y, None, g, CONVENTIONS["survgauge"]).mean_weight(t, mass)
+    weight = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
+    late = CensoringWeights(y, None, g, CONVENTIONS["survgauge"]).mean_weight(t, weight)
     last = 1 / 0.8 / (2 / 3)
     assert late == pytest.approx(last if t in (None, 4.0) else 1 / 0.8)
 

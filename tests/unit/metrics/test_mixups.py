@@ -11,15 +11,15 @@ from streaming_data import COLUMNS, GRID, NAMES, cut, draw
 import survgauge as sg
 from survgauge.data.outcomes import Outcomes
 from survgauge.data.predictions import Prediction
-from survgauge.metrics.problem import Problem
 from survgauge.metrics.registry import REGISTRY, metrics_of
+from survgauge.metrics.task import Task
 
 
 def test_a_deleted_model_leaves_nothing_to_the_next():
     columns, y_train = draw(60)
-    problem = Problem.of(Outcomes(columns["time"], columns["event"]), y_train)
-    problem = replace(problem, asked=("ibs", "ibll"))
-    fresh = replace(problem, asked=("ibll",))
+    task = Task.of(Outcomes(columns["time"], columns["event"]), y_train)
+    task = replace(task, asked=("ibs", "ibll"))
+    fresh = replace(task, asked=("ibll",))
     one, two = (
         sg.SurvivalCurves(GRID, np.tile(0.01 + 0.98 * np.exp(-GRID / scale), (60, 1)))
         for scale in (4.0, 30.0)
@@ -28,10 +28,10 @@ def test_a_deleted_model_leaves_nothing_to_the_next():
     assert np.isfinite(expected)
     for _ in range(20):
         model = Prediction(one, None, None)
-        REGISTRY["ibs"].measure(problem, model)  # leaves ibll waiting
+        REGISTRY["ibs"].measure(task, model)  # leaves ibll waiting
         del model
         model = Prediction(two, None, None)  # in the place of the one before, as a rule
-        assert REGISTRY["ibll"].measure(problem, model).value == expected
+        assert REGISTRY["ibll"].measure(task, model).value == expected
         del model
 
 

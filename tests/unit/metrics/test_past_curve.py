@@ -101,11 +101,11 @@ def test_own_grids_count_subject_by_subject():
     y = ([4.0, 5.0, 6.0, 7.0], [1, 1, 0, 1])
     grids = np.array([[1.0, 10.0], [1.0, 4.0], [1.0, 10.0], [1.0, 10.0]])
     curves = sg.SurvivalCurves(grids, [[0.9, 0.2]] * 4)
-    assert sg.crps_details(y, curves).support["past_curve"] == 0.25
+    assert sg.crps(y, curves).support["past_curve"] == 0.25
     assert sg.d_calibration(y, curves).support["past_curve"] == 0.25
     assert sg.brier_score(y, curves, [3.0, 5.0]).support["past_curve"] == 0.125
-    assert sg.km_calibration_details(y, curves).support["past_curve"] == pytest.approx(3 / 28)
-    assert sg.concordance_td_details(y, curves).support["past_curve"] == pytest.approx(1 / 3)
+    assert sg.km_calibration(y, curves).support["past_curve"] == pytest.approx(3 / 28)
+    assert sg.concordance_td(y, curves).support["past_curve"] == pytest.approx(1 / 3)
 
 
 def test_kaplan_meier_of_the_reference_follows_the_rule():

@@ -12,7 +12,7 @@ import survgauge as sg
 GRID = np.linspace(0, 60, 121)
 
 
-def world(n, seed=0, late=1.0, rate=0.05):
+def scenario(n, seed=0, late=1.0, rate=0.05):
     """Weibull times with their true curves, stretched by `late`."""
     rng = np.random.default_rng(seed)
     risk = np.exp(rng.normal(0, 0.8, n))
@@ -26,9 +26,9 @@ def world(n, seed=0, late=1.0, rate=0.05):
 @pytest.mark.parametrize("method", ["km", "conformal"])
 @pytest.mark.parametrize("late", [0.6, 1.5])
 def test_curves_that_are_early_or_late_for_everybody_are_mended(method, late):
-    fit_curves, y_fit = world(3000, 1, late)
-    curves, y = world(1000, 2, late)
-    true, _ = world(1000, 2)
+    fit_curves, y_fit = scenario(3000, 1, late)
+    curves, y = scenario(1000, 2, late)
+    true, _ = scenario(1000, 2)
     mended = sg.recalibrate(fit_curves, y_fit, method=method)(curves)
     times = [3.0, 8.0, 15.0]
     assert np.abs(curves.at(times) - true.at(times)).mean() > 0.1
@@ -55,7 +55,7 @@ def test_kaplan_meier_map_by_hand():
 
 
 def test_a_map_of_many_subjects_keeps_few_points_of_kaplan_meier():
-    curves, y = world(8000, 3, late=1.4)
+    curves, y = scenario(8000, 3, late=1.4)
     fitted = sg.recalibrate(curves, y)
     assert fitted.levels.size <= 2002
     u = 1 - curves.at_own(y.time)
@@ -117,7 +117,7 @@ def test_the_kaplan_meier_map_keeps_the_order_of_curves_that_cross():
 
 
 def test_what_no_data_stand_behind_is_counted():
-    curves, y = world(300, 5)
+    curves, y = scenario(300, 5)
     stopped = sg.Outcomes(np.minimum(y.time, 5.0), y.event & (y.time <= 5.0))
     fitted = sg.recalibrate(curves, stopped)
     assert 0 < fitted.support["lowest_survival"] < 0.9
@@ -132,7 +132,7 @@ def test_what_no_data_stand_behind_is_counted():
 
 
 def test_frequencies_count_as_rows_and_absent_subjects_do_not():
-    curves, y = world(40, 6)
+    curves, y = scenario(40, 6)
     weight = np.arange(40) % 3
     rows = np.repeat(np.arange(40), weight)
     for method in ("km", "conformal"):
@@ -150,7 +150,7 @@ def test_events_at_a_predicted_survival_of_one_are_counted():
 
 
 def test_bad_input_is_refused():
-    curves, y = world(20, 7)
+    curves, y = scenario(20, 7)
     with pytest.raises(sg.InputError, match="at least one event"):
         sg.recalibrate(curves, (y.time, np.zeros(20, bool)))
     with pytest.raises(sg.InputError, match="one row per subject"):

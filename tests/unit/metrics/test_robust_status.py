@@ -7,9 +7,9 @@ import pytest
 
 import survgauge as sg
 from survgauge.data.predictions import Prediction
-from survgauge.metrics.problem import Problem
 from survgauge.metrics.registry import REGISTRY
 from survgauge.metrics.robust_status import happened_at
+from survgauge.metrics.task import Task
 
 TIMES = np.array([0.5, 1.0, 1.5, 2.0, 3.0])
 
@@ -27,10 +27,12 @@ def drawn(n=40, seed=0, causes=False, weighted=False):
         share = rng.uniform(0.3, 0.7, n)[:, None]
         fell = 1 - np.exp(-rate * TIMES)
         values = np.stack((share * fell, (1 - share) * fell), axis=1)
-        law = {"incidence": sg.IncidenceCurves(TIMES, values, ["a", "b"], "step")}
+        distribution = {"incidence": sg.IncidenceCurves(TIMES, values, ["a", "b"], "step")}
     else:
-        law = {"law": sg.SurvivalCurves(TIMES, np.exp(-rate * TIMES), "step", "hold")}
-    return y, sg.Conditional(censoring=g, **law), rng.uniform(0.05, 0.95, n)
+        distribution = {
+            "distribution": sg.SurvivalCurves(TIMES, np.exp(-rate * TIMES), "step", "hold")
+        }
+    return y, sg.Conditional(censoring=g, **distribution), rng.uniform(0.05, 0.95, n)
 
 
 def by_hand(y, given, t, cause=None):
@@ -41,13 +43,13 @@ def by_hand(y, given, t, cause=None):
         g = lambda u: float(one.censoring.held().at(u)[0]) if u >= 0 else 1.0  # noqa: E731, B023
 
         def incidence(u):
-            if one.law is not None:  # noqa: B023
-                return 1 - float(one.law.at(u)[0])  # noqa: B023
+            if one.distribution is not None:  # noqa: B023
+                return 1 - float(one.distribution.at(u)[0])  # noqa: B023
             return float(one.incidence.at(u, cause)[0])  # noqa: B023
 
         def alive(u):
-            if one.law is not None:  # noqa: B023
-                return float(one.law.at(u)[0])  # noqa: B023
+            if one.distribution is not None:  # noqa: B023
+                return float(one.distribution.at(u)[0])  # noqa: B023
             return float(one.incidence.survival().at(u)[0])  # noqa: B023
 
         def ahead(u):
@@ -68,20 +70,20 @@ def by_hand(y, given, t, cause=None):
 @pytest.mark.parametrize("cause", [None, "a", "b"])
 def test_indicators_agree_with_a_loop(t, cause):
     y, given, _ = drawn(causes=cause is not None)
-    problem = Problem.of(y, None, None, time=t, conditional=given, cause=cause, floor=1e-6)
-    assert happened_at(problem, t) == pytest.approx(by_hand(y, given, t, cause), abs=1e-12)
+    task = Task.of(y, None, None, time=t, conditional=given, cause=cause, floor=1e-6)
+    assert happened_at(task, t) == pytest.approx(by_hand(y, given, t, cause), abs=1e-12)
 
 
 def test_causes_share_the_events():
     y, given, _ = drawn(causes=True)
     parts = [
-        happened_at(Problem.of(y, None, None, time=1.9, conditional=given, cause=cause), 1.9)
+        happened_at(Task.of(y, None, None, time=1.9, conditional=given, cause=cause), 1.9)
         for cause in ("a", "b")
     ]
-    law = given.incidence.survival()
-    law = sg.SurvivalCurves(law.times, law.survival, "step", "hold")
-    every = sg.Conditional(law=law, censoring=given.censoring)
-    alone = happened_at(Problem.of(y.any_cause(), None, None, time=1.9, conditional=every), 1.9)
+    distribution = given.incidence.survival()
+    distribution = sg.SurvivalCurves(distribution.times, distribution.survival, "step", "hold")
+    every = sg.Conditional(distribution=distribution, censoring=given.censoring)
+    alone = happened_at(Task.of(y.any_cause(), None, None, time=1.9, conditional=every), 1.9)
     assert sum(parts) == pytest.approx(alone, abs=1e-12)
 
 
@@ -94,8 +96,8 @@ def rows(y, given, s, metrics, **more):
 
 def test_scores_are_those_of_the_indicators():
     y, given, s = drawn(80)
-    problem = Problem.of(y, None, None, time=1.2, conditional=given)
-    c, risk, n = happened_at(problem, 1.2), 1 - s, len(y)
+    task = Task.of(y, None, None, time=1.2, conditional=given)
+    c, risk, n = happened_at(task, 1.2), 1 - s, len(y)
     names = ["brier", "observed_expected", "net_benefit", "auc"]
     found = rows(y, given, s, names)
     assert found["brier"]["value"] == pytest.approx(np.mean(c * s**2 + (1 - c) * (1 - s) ** 2))
@@ -132,8 +134,8 @@ def test_contributions_are_first_order(metric):
 
     def at(weight):
         part = sg.Outcomes(y.time, y.event, weight)
-        problem = Problem.of(part, None, None, time=1.2, conditional=given)
-        return record.measure(problem, Prediction(curves, None, None))
+        task = Task.of(part, None, None, time=1.2, conditional=given)
+        return record.measure(task, Prediction(curves, None, None))
 
     whole, step = at(np.ones(60)), 1e-6
     for i in (0, 7, 31):
@@ -141,7 +143,9 @@ def test_contributions_are_first_order(metric):
         more[i] += step
         slope = (at(more).value - whole.value) / step
         # A pair of copies of one subject is of second order.
-        assert whole.psi[i] == pytest.approx(slope, abs=5e-3 * np.abs(whole.psi).max() + 1e-4)
+        assert whole.contributions[i] == pytest.approx(
+            slope, abs=5e-3 * np.abs(whole.contributions).max() + 1e-4
+        )
 
 
 def test_the_definitions_of_other_packages_stay_theirs():
@@ -158,7 +162,7 @@ def test_without_censoring_nothing_changes():
     y = sg.Outcomes(rng.choice(TIMES, 60), np.ones(60))
     _, given, s = drawn(60)
     names = ["brier", "ibs", "auc", "observed_expected", "net_benefit", "calibration_slope"]
-    none = sg.Conditional(law=given.law)
+    none = sg.Conditional(distribution=given.distribution)
     a, b = rows(y, none, s, names), rows(y, None, s, names)
     for name in names:
         assert a[name]["value"] == pytest.approx(b[name]["value"], rel=1e-9), name

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 from survgauge.metrics.registry import metrics_of
 
 GRID = np.linspace(0, 60, 31)
 TIMES = [2.0, 5.0, 9.0]
-WEIGHTED = [name for name, metric in metrics_of().items() if metric.takes_sample_weight]
+WEIGHTED = [name for name, metric in metrics_of().items() if "weights" in metric.supports]
 
 
 def draw(n=60, seed=0):
@@ -27,13 +28,13 @@ def details(time, event, curves, sample_weight=None, y_train=None, weight=None):
     rank = -model.median()
     return {
         "brier": sg.brier_score(y, model, TIMES, **given).details,
-        "ibs": sg.integrated_brier_score_details(y, model, TIMES, **given),
-        "ibll": sg.integrated_binomial_log_likelihood_details(y, model, TIMES, **given),
-        "uno": sg.concordance_index_details(y, rank, method="uno", tau=10, **given),
-        "td": sg.concordance_td_details(y, model, method="ipcw", tau=10, **given),
-        "auc": sg.cumulative_dynamic_auc_details(y, model, [5.0], **given),
-        "ipcw_d": sg.time_error_details(y, model, method="ipcw_d", **given),
-        "ipcw_d tau": sg.time_error_details(y, model, method="ipcw_d", tau=8.0, **given),
+        "ibs": sg.integrated_brier_score(y, model, TIMES, **given),
+        "ibll": sg.integrated_binomial_log_likelihood(y, model, TIMES, **given),
+        "uno": sg.concordance_index(y, rank, method="uno", tau=10, **given),
+        "td": sg.concordance_td(y, model, method="ipcw", tau=10, **given),
+        "auc": cumulative_dynamic_auc_details(y, model, [5.0], **given),
+        "ipcw_d": sg.time_error(y, model, method="ipcw_d", **given),
+        "ipcw_d tau": sg.time_error(y, model, method="ipcw_d", tau=8.0, **given),
     }
 
 
@@ -49,7 +50,7 @@ def test_whole_sampling_weights_give_the_values_of_repeated_rows(trained):
 
 
 def test_contributions_are_derivatives_by_the_sampling_weights():
-    """psi_i = w_i dvalue/dw_i, with G estimated anew from the weights that were moved."""
+    """contributions_i = w_i dvalue/dw_i, with G estimated anew from the weights that were moved."""
     time, event, curves = draw(30, seed=3)
     weight = 0.5 + np.arange(30) % 4 / 2
     found = details(time, event, curves, weight)
@@ -62,7 +63,7 @@ def test_contributions_are_derivatives_by_the_sampling_weights():
             moves[name][i] = (both[0][name].value - both[1][name].value) / 2e-5
     for name, one in found.items():
         scale = np.abs(moves[name]).max()
-        np.testing.assert_allclose(one.psi, moves[name], atol=1e-7 * scale, err_msg=name)
+        np.testing.assert_allclose(one.contributions, moves[name], atol=1e-7 * scale, err_msg=name)
         assert one.convention["stderr"] == "G estimated in sample"
 
 
@@ -115,22 +116,18 @@ def test_single_functions_take_a_sampling_weight_of_zero_for_absent():
     want, found = details(time, event, curves, weight), details(*more, zero)
     y, model = sg.Outcomes(time, event), sg.SurvivalCurves(GRID, curves)
     more_y, more_model = sg.Outcomes(*more[:2]), sg.SurvivalCurves(GRID, more[2])
-    for name, function in (("crps", sg.crps_details), ("log", sg.log_likelihood_details)):
+    for name, function in (("crps", sg.crps), ("log", sg.log_likelihood)):
         want[name] = function(y, model, sample_weight=weight)
         found[name] = function(more_y, more_model, sample_weight=zero)
     options = {"method": "harrell"}
-    want["harrell"] = sg.concordance_index_details(
-        y, -model.median(), sample_weight=weight, **options
-    )
-    found["harrell"] = sg.concordance_index_details(
+    want["harrell"] = sg.concordance_index(y, -model.median(), sample_weight=weight, **options)
+    found["harrell"] = sg.concordance_index(
         more_y, -more_model.median(), sample_weight=zero, **options
     )
     train = (np.arange(1.0, 41.0) / 2, np.arange(40) % 3 > 0)
     for method in ("po", "margin", "hinge"):
-        want[method] = sg.time_error_details(
-            y, model, method=method, y_train=train, sample_weight=weight
-        )
-        found[method] = sg.time_error_details(
+        want[method] = sg.time_error(y, model, method=method, y_train=train, sample_weight=weight)
+        found[method] = sg.time_error(
             more_y, more_model, method=method, y_train=train, sample_weight=zero
         )
     for name, one in want.items():

@@ -23,7 +23,7 @@ def ev():
 
 def table_of(html):
     """Rows of the table of causes, as texts."""
-    body = re.search(r'<table id="causes">(.*?)</table>', html, re.S)[1]
+    body = re.search(r'<table id="causes"[^>]*>(.*?)</table>', html, re.S)[1]
     rows = re.findall(r"<tr>(.*?)</tr>", body, re.S)
     return [
         [re.sub(r"<[^>]*>", " ", cell).split() for cell in re.findall(r"<t[hd].*?</t[hd]>", r)]
@@ -36,7 +36,7 @@ def test_what_happened_has_events_and_incidence_of_each_cause(ev):
     assert '<section id="outcomes"' in html
     head, relapse, death, nobody = table_of(html)
     assert head[2:] == [["by", "2", "years"], ["by", "6", "years"]]
-    y = ev.problem.y
+    y = ev.task.y
     aj = sg.AalenJohansen.fit(y)
     for row, cause in ((relapse, "relapse"), (death, "death")):
         assert row[0][0] == cause
@@ -52,13 +52,14 @@ def test_what_happened_has_events_and_incidence_of_each_cause(ev):
     assert nobody[3][0] == f"{100 * free:.1f}"
 
 
-def test_incidence_and_the_stack_are_drawn(ev):
+def test_incidence_of_every_cause_is_drawn(ev):
     figures = charts.from_evaluation(ev)
-    assert [spec["id"] for spec in figures["outcomes"]] == ["incidence-chart", "stacked-incidence"]
+    assert [spec["id"] for spec in figures["outcomes"]] == ["incidence-chart"]
     assert "errors" not in {name for name, found in figures.items() if found}
-    stack = figures["outcomes"][1]["specs"][0]["panels"][0]
-    shaded = [mark for mark in stack["marks"] if mark.get("shade")]
-    assert [mark["role"] for mark in shaded] == [0, 1]
+    panels = figures["outcomes"][0]["specs"][0]["panels"]
+    assert [panel["title"] for panel in panels] == ["relapse", "death"]
+    assert all(panel["counts"]["rows"] for panel in panels)
+    assert "mean-curves" not in {spec["id"] for spec in figures["probabilities"]}
     assert json.dumps(figures, allow_nan=False)
 
 
@@ -92,8 +93,9 @@ def test_many_subjects_are_sampled_but_incidence_is_of_all(monkeypatch):
     monkeypatch.setattr(charts, "MOST_SUBJECTS", 50)
     y, curves = draw(120, 6)
     ev = sg.evaluate(curves, y, cause="death", time=3.0, metrics="brier")
-    incidence, stack = charts.from_evaluation(ev)["outcomes"]
+    found = charts.from_evaluation(ev)
+    (incidence,), brier = found["outcomes"], found["probabilities"][0]
     counts = incidence["specs"][0]["panels"][0]["counts"]["rows"]
     assert counts[0]["values"][0] == "120"
-    assert "random sample of 50" in stack["specs"][0]["note"]
+    assert "random sample of 50" in brier["specs"][0]["note"]
     assert np.isfinite(ev.support["incidence"][0]["value"])

@@ -11,24 +11,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from page_records import unpacked
 
 import survgauge as sg
 from survgauge import displays
-from survgauge._tools.text_tables import number
+from survgauge._tools.text import number
 from survgauge.cli.main import main
-from survgauge.displays.description import p_relation
-from survgauge.displays.palette import ROLES
 from survgauge.evaluation import verdict
-from survgauge.evaluation.explanations import EXPLANATIONS
+from survgauge.evaluation.sentences import verdict_parts, verdict_sentences
+from survgauge.evaluation.verdict import glance, judged_by
 from survgauge.metrics.registry import default_metrics
 from survgauge.report import charts, evaluation_html, experiment_html, saved_evaluation_html
-from survgauge.report.group_words import group_words
-from survgauge.report.markup import Markup, join, tag
-from survgauge.report.reporting import reporting
-from survgauge.report.shell import packed
-from survgauge.report.specs import figure
-from survgauge.report.words import glance, judged_by, summary
+from survgauge.report.charts import figure
+from survgauge.report.displays.description import p_relation
+from survgauge.report.displays.palette import css
+from survgauge.report.evaluation_tables import first_columns, group_words
+from survgauge.report.page import Markup, join, tag
 
 ROOT = Path(__file__).parents[3]
 
@@ -52,7 +49,6 @@ class Outline(HTMLParser):
     def handle_data(self, text: str) -> None:
         if self._json:
             self.data = json.loads(text)
-            self.data["record"] = unpacked(self.data["record"])
             self._json = False
         self.text += text
 
@@ -90,27 +86,57 @@ def test_text_is_escaped_and_markup_is_not() -> None:
 def test_the_page_carries_the_record_and_the_words(evaluation: Any) -> None:
     page = Outline(evaluation_html(evaluation, "Title & <more>"))
     assert page.data["record"] == json.loads(json.dumps(evaluation.to_dict()))
-    for sentence in chain(*summary(evaluation.to_dict())):
-        assert sentence in page.text
+    for sentence in verdict_sentences(evaluation.to_dict()):
+        assert sentence in page.text.replace("\u00a0", " ")
     assert "Title & <more>" in page.text
     assert {f["id"] for f in page.data["figures"]} <= {a.get("id") for a in page.named("figure")}
-    assert len(page.data["figures"]) == 16
+    assert len(page.data["figures"]) == 15
 
 
-def test_the_summary_in_words(evaluation: Any) -> None:
-    words = [text.replace("\u00a0", " ") for text in chain(*summary(evaluation.to_dict()))]
+def test_the_verdict_has_three_sentences_and_what_is_in_doubt_follows(evaluation: Any) -> None:
+    html = evaluation_html(evaluation)
+    summary = html.partition('<section id="summary"')[2].partition("</section>")[0]
+    words = summary.partition('<div class="figures">')[0].replace("\u00a0", " ")
     row = next(r for r in evaluation.rows() if (r["model"], r["metric"]) == ("cox", "mae_within"))
     value, low, high = (number(row[key], 3) for key in ("value", "low", "high"))
-    assert words[0].startswith("cox and times are best, with no clear difference between them: ")
-    assert f"off by {value} days (cox, 95 % CI {low} to {high}) and " in words[0]
-    assert words[0].endswith(" on average within the first 400 days.")
-    assert any(
-        text.startswith("Compared with Kaplan-Meier for everybody, cox is ")
-        and text.endswith("adjusted for the choice among 3 models.")
-        for text in words
-    )
-    assert any(text.startswith("cox is ") and " days better than flat (" in text for text in words)
-    assert any("of the comparable pairs in the right order (Harrell's C 0." in t for t in words)
+    assert "cox and times are best, with no clear difference between them: " in words
+    assert f"off by {value} days (cox, 95 % CI {low} to {high}) and " in words
+    assert words.count("<p") == 3
+    watch = html.partition('<section id="trust"')[2].partition("</section>")[0]
+    assumed = verdict_sentences(evaluation.to_dict())[-1]
+    assert assumed.startswith("Censoring is assumed")
+    assert assumed in watch.replace("\u00a0", " ")
+    assert assumed not in words
+
+
+def test_the_first_picture_has_differences_and_calibration(evaluation: Any) -> None:
+    figures = {f["id"]: f for f in Outline(evaluation_html(evaluation)).data["figures"]}
+    forest, calibration = figures["overview-chart"]["specs"][0]["panels"]
+    assert [row["label"] for row in forest["rows"]] == ["cox", "flat", "times"]
+    rows = {row["label"]: row for row in forest["rows"]}
+    pairs = [r for r in evaluation.comparisons() if r["metric"] == "mae_within"]
+    best = min(
+        (r for r in evaluation.rows() if r["metric"] == "mae_within"), key=lambda r: r["value"]
+    )["model"]
+    assert "beside" not in rows[best]
+    for pair in (p for p in pairs if best in (p["model_a"], p["model_b"])):
+        other, sign = (pair["model_a"], 1) if pair["model_b"] == best else (pair["model_b"], -1)
+        assert rows[other]["beside"].startswith(f"{sign * pair['difference']:+.3g}")
+        assert rows[other].get("clear", False) == (pair["p_simultaneous"] < 0.05)
+    lines = [mark for mark in calibration["marks"] if mark["type"] == "line"]
+    assert [line["series"] for line in lines] == [["cox"]]
+
+
+def test_few_metrics_are_shown_first_and_warnings_are_about_these(evaluation: Any) -> None:
+    data = evaluation.to_dict()
+    shown = [metric for metric, _ in first_columns(data)]
+    assert shown == ["mae_within", "ibs", "brier", "harrell", "ici", "calibration_slope"]
+    html = evaluation_html(evaluation)
+    watch = html.partition('<section id="trust"')[2].partition("</section>")[0]
+    open_part = watch.partition("<details>")[0]
+    warnings = {w.code: w for w in evaluation.warnings}
+    for code in re.findall(r'<code class="soft small">([\w-]+)</code>', open_part):
+        assert warnings[code].about(shown)
 
 
 def test_metrics_are_judged_by_what_their_records_say() -> None:
@@ -273,7 +299,7 @@ def test_infinite_losses_and_empty_tables_have_pages() -> None:
     risk = sg.RiskScores(x[100:])
     none = sg.evaluate({"r": risk}, y[100:], y_train=y[:100], metrics=["mae_po"])
     page = Outline(evaluation_html(none))
-    assert [s["id"] for s in page.named("section")] == ["summary", "trust", "provenance", "paper"]
+    assert [s["id"] for s in page.named("section")] == ["summary", "trust", "provenance"]
 
 
 def test_a_saved_page_knows_its_horizon(evaluation: Any) -> None:
@@ -298,37 +324,26 @@ def test_saved_data_of_another_version(evaluation: Any) -> None:
         saved_evaluation_html(saved)
 
 
-def test_every_warning_is_explained_in_code_and_docs() -> None:
-    source = "".join(p.read_text() for p in (ROOT / "src/survgauge").rglob("*.py"))
-    made = set(re.findall(r'(?:EvaluationWarning|remark)\(\s*"([a-z-]+)"', source))
-    assert len(made) >= 12
-    assert made <= set(EXPLANATIONS)
-    docs = (ROOT / "docs/warnings.md").read_text()
-    for code, told in EXPLANATIONS.items():  # whole sentences in the table
-        meaning, advice = (text[0].upper() + text[1:] for text in (told.meaning, told.advice))
-        assert f"| `{code}` | {meaning}. | {advice}. |" in docs
-
-
 def test_the_page_draws_what_the_displays_describe(evaluation: Any) -> None:
     figures = {f["id"]: f["specs"] for f in Outline(evaluation_html(evaluation)).data["figures"]}
-    d = displays.DCalibrationDisplay.from_evaluation(evaluation)
+    d = displays.display(evaluation, "d_calibration")
     (chart,) = figures["d-calibration"]
     assert [panel["series"] for panel in chart["panels"]] == [["cox"], ["flat"]]
     for panel, model in zip(chart["panels"], ("cox", "flat"), strict=True):
         bars = {mark["label"]: mark for mark in panel["marks"] if mark["type"] == "bars"}
-        assert bars["events"]["top"] == pytest.approx(d.events[model], rel=1e-4)
+        assert bars["events"]["top"] == pytest.approx(d.column("events", model=model), rel=1e-4)
         assert bars["censored, spread over bins"]["top"] == pytest.approx(
-            d.observed[model], rel=1e-4
+            d.column("observed", model=model), rel=1e-4
         )
-    shown = displays.CalibrationPanelDisplay.from_evaluation(evaluation)
+    shown = displays.display(evaluation, "calibration_panel")
     panels = figures["calibration-panel"][0]["panels"]
-    assert [panel["series"] for panel in panels] == [["cox"], ["flat"]]
+    assert [panel["series"] for panel in panels] == [["cox"]]  # a single point has no panel
     assert panels[0]["equal"] is True
     (line,) = (m for m in panels[0]["marks"] if m["type"] == "line")
-    assert line["y"] == pytest.approx(shown.observed["cox"], rel=1e-4)
+    assert line["y"] == pytest.approx(shown.column("observed", model="cox"), rel=1e-4)
     bars = [m for m in panels[0]["marks"] if m["type"] == "bars"]
-    for mark, counts in zip(bars, shown.histogram["cox"].values(), strict=True):
-        assert mark["counts"] == pytest.approx(counts)
+    for mark, name in zip(bars, ("event", "free", "censored"), strict=True):
+        assert mark["counts"] == pytest.approx(shown.column(name, model="cox", part="bars"))
 
 
 @pytest.mark.parametrize("kind", displays.DISPLAYS)
@@ -338,12 +353,12 @@ def test_every_description_becomes_plain_data(evaluation: Any, kind: str) -> Non
     assert json.loads(json.dumps(spec, allow_nan=False))["panels"]
     assert len(spec["panels"]) == len(chart.panels)
     roles = {m["role"] for panel in spec["panels"] for m in panel["marks"] if "role" in m}
-    assert all(isinstance(role, int) or role in ROLES for role in roles)
+    assert all(isinstance(role, int) or f"--{role}:" in css() for role in roles)
 
 
 def test_an_experiment_page_needs_a_truth() -> None:
     pd = pytest.importorskip("pandas")
-    from survgauge.experiment import Results
+    from survgauge.bench.experiment import Results
 
     names = ["dataset", "censoring", "model", "metric", "value", "true_value"]
     empty = Results(pd.DataFrame([], columns=names))
@@ -357,13 +372,12 @@ def test_the_page_says_what_ici_chance_alone_would_give(tmp_path):
     time, limit = rng.exponential(scale), rng.uniform(4, 30, 200)
     y = np.minimum(time, limit), time <= limit
     ev = sg.evaluate({"true": (grid, np.exp(-grid / scale[:, None]))}, y, metrics=["ici"])
-    expected = ev.scores[0].measured.support["expected_if_calibrated"]
+    expected = ev.scores[0].support["expected_if_calibrated"]
     assert 0 < expected < 0.2
     page = Outline(ev.to_html(tmp_path / "page.html").read_text(encoding="utf-8"))
     [smooth] = (f for f in page.data["figures"] if f["id"] == "calibration-panel")
     [panel] = smooth["specs"][0]["panels"]
-    told = [panel["title"], *(m["text"] for m in panel["marks"] if m["type"] == "note")]
-    assert told[-1].endswith(f"by chance {number(expected, 2)}")
+    assert panel["title"].endswith(f"(by chance {number(expected, 2)})")
     assert "by chance, the one expected of a perfectly calibrated model" in page.text
 
 
@@ -375,20 +389,20 @@ def _cells(page: Outline, kind: str) -> int:
     return sum(kind in found.split() for found in classes)
 
 
-def test_only_a_clear_winner_is_marked() -> None:
+def test_only_who_clearly_loses_is_grey() -> None:
     rng = np.random.default_rng(1)
     y, x = outcomes(400, seed=3)
     near = 300 * np.exp(-x)
     metrics = ["mae_within", "harrell"]
     tied = sg.evaluate({"a": near, "b": near + rng.normal(size=400)}, y, metrics=metrics)
-    assert _cells(Outline(evaluation_html(tied)), "best") == 0
+    assert _cells(Outline(evaluation_html(tied)), "behind") == 0
     bad = rng.permutation(near) + 400
     clear = sg.evaluate({"a": near, "b": bad}, y, metrics=metrics)
     page = Outline(evaluation_html(clear))
-    # Two metrics in two tables: the best is marked, the other one is grey.
-    assert _cells(page, "best") == _cells(page, "behind") == 4
+    # Two metrics in two tables: the best is bold, the other one is grey.
+    assert _cells(page, "first") == _cells(page, "behind") == 4
     without = sg.evaluate({"a": near, "b": bad}, y, metrics=metrics, confidence=None)
-    assert _cells(Outline(evaluation_html(without)), "best") == 0
+    assert _cells(Outline(evaluation_html(without)), "behind") == 0
 
 
 @pytest.fixture(scope="module")
@@ -404,12 +418,11 @@ def test_sentences_about_two_groups_say_no_more_than_the_data():
     y = sg.Outcomes(rng.exponential(9, 80), rng.random(80) < 0.7)
     models = {"a": np.full(80, 6.0), "b": np.full(80, 6.1)}
     record = sg.evaluate(models, y, by=np.repeat(["f", "m"], 40), metrics=["mae_within"]).to_dict()
-    told = " ".join([*chain(*summary(record)), *group_words(record)]).replace("\u00a0", " ")
+    told = " ".join([*chain(*verdict_parts(record)), *group_words(record)])
     assert "between groups (p = " in told
     assert ", adjusted for 2 models)" in told
     assert "The two models differ clearly in" in told
     assert "In 0 of" not in told
-    assert "Say whether it and its horizon were chosen before" in str(reporting(record))
 
 
 def test_groups_do_not_make_the_verdict_slow(grouped: Any, monkeypatch: Any) -> None:
@@ -425,7 +438,7 @@ def test_many_groups_are_a_forest_and_few_paragraphs(grouped: Any) -> None:
     page = Outline(evaluation_html(grouped))
     words = group_words(page.data["record"])
     assert len(words) == 3
-    assert words[0].startswith("MAE, pseudo-observations in 30 groups is best for ")
+    assert words[0].startswith("Best by MAE, pseudo-observations in 30 groups: ")
     for text in words:
         assert text in page.text
     [forest] = (f for f in page.data["figures"] if f["id"] == "groups-chart")
@@ -434,39 +447,29 @@ def test_many_groups_are_a_forest_and_few_paragraphs(grouped: Any) -> None:
     assert len(rows) == 31
     assert forest["choices"]["options"] == ["MAE, pseudo-observations", "Harrell's C"]
     sections = [s["id"] for s in page.named("section")]
-    assert sections[:4] == ["summary", "models", "groups", "trust"]
-    assert [t["id"] for t in page.named("table") if t.get("id")][:2] == ["glance", "glance-groups"]
+    assert sections[:4] == ["summary", "models", "trust", "groups"]
+    assert [t["id"] for t in page.named("table") if t.get("id")] == ["glance", "all-numbers"]
 
 
-def test_lists_say_when_they_are_cut(grouped: Any, monkeypatch: Any) -> None:
-    whole = {f["id"]: f for f in charts.from_table(grouped.to_dict())["differences"]}
-    assert len(whole["differences-chart"]["choices"]["options"]) == 62
-    assert "The list offers" not in whole["differences-chart"]["caption"]
-    monkeypatch.setattr(charts, "MOST_CHOICES", 10)
-    [cut] = charts.from_table(grouped.to_dict())["differences"]
-    assert "The list offers 10 of 62 metrics and groups" in cut["caption"]
-
-
-def test_decisions_offer_scales_and_numbers_at_risk_stand_below(evaluation: Any) -> None:
+def test_decisions_have_differences_and_numbers_at_risk_stand_below(evaluation: Any) -> None:
     figures = {f["id"]: f for f in Outline(evaluation_html(evaluation)).data["figures"]}
-    scales = figures["decision-curve"]["choices"]["options"]
-    assert scales[:2] == ["Net benefit", "Standardised net benefit"]
-    assert scales[-1] == "Differences from cox"
-    assert len(figures["decision-curve"]["specs"][-1]["panels"]) == 2
+    assert figures["decision-curve"]["choices"] is None
+    assert len(figures["decision-curve"]["specs"][0]["panels"]) == 2
     panel = figures["risk-groups"]["specs"][0]["panels"][0]
     shown = displays.display(evaluation, "risk_groups")
     counts = [row["values"] for row in panel["counts"]["rows"]]
     model = panel["series"][0]
-    assert counts == [[f"{v:,.0f}" for v in row] for row in shown.at_risk[model]]
+    drawn = shown.chart.panels[0].counts.rows
+    assert counts == [[f"{v:,.0f}" for v in row] for *_, row in drawn]
     assert len(counts[0]) == len(panel["x"]["ticks"])
     line = panel["marks"][0]
     assert line["marked"] is True
-    assert (
-        line["dots"]["x"]
-        == shown.ticks[shown.ticks <= shown.groups[model].curves[0].last_time].tolist()
-    )
+    group = sg.risk_groups(evaluation.task.y, evaluation.predictions[model],
+                           time=evaluation.task.time)  # fmt: skip
+    ticks = [tick for tick, _ in shown.chart.panels[0].x.ticks]
+    assert line["dots"]["x"] == [t for t in ticks if t <= group.curves[0].last_time]
     predicted = [m["name"] for m in panel["marks"] if m.get("name")]
-    assert predicted == [f"{group} risk, predicted" for group in shown.groups[model].names]
+    assert predicted == [f"{group} risk, predicted" for group in group.names]
 
 
 def test_charts_of_many_subjects_show_a_sample_and_say_so(monkeypatch: Any) -> None:
@@ -477,9 +480,8 @@ def test_charts_of_many_subjects_show_a_sample_and_say_so(monkeypatch: Any) -> N
     found = {f["id"]: f for f in page.data["figures"]}
     told = "Drawn from a random sample of 200 of the 500 test subjects"
     assert {name for name, f in found.items() if told in f["specs"][0]["note"]} == {
-        "predicted-actual", "error-status", "error-time", "brier-chart", "auc-chart", "mean-curves",
-        "d-calibration", "one-calibration", "calibration-panel", "surrogates-chart",
-        "decision-curve",
+        "predicted-actual", "errors-chart", "brier-chart", "auc-chart", "d-calibration",
+        "calibration-panel", "imputed-chart", "decision-curve", "overview-chart",
     }  # fmt: skip
     # Numbers in titles are those of the tables.
     p = next(s.value for s in ev.scores if (s.model, s.metric.name) == ("c", "d_calibration"))
@@ -492,16 +494,6 @@ def test_charts_of_many_subjects_show_a_sample_and_say_so(monkeypatch: Any) -> N
         assert mark["x"] == pytest.approx(y.time[rows], rel=1e-4)
 
 
-def test_long_tables_are_packed_and_come_back() -> None:
-    rows = [{"group": None, "flag": True, "k": k, "convention": {"a": k % 2}} for k in range(40)]
-    rows += [{"flag": 1, "k": 0.5, "convention": {"a": 0}}]
-    packed_rows = packed(rows)
-    assert packed_rows["levels"]["flag"] == [True, 1]
-    assert len(json.dumps(packed_rows)) < len(json.dumps(rows)) / 2
-    expected = [{"group": None, **row} for row in rows]
-    assert unpacked({"rows": packed_rows})["rows"] == expected
-
-
 def test_no_words_end_in_dots() -> None:
     y, x = outcomes(200)
     models = {f"model {k}": curves(x[100:], 0.2 * k) for k in range(12)}
@@ -512,14 +504,11 @@ def test_no_words_end_in_dots() -> None:
         assert not re.search(r"\.\.\.\.|, \.\.\.", text)
 
 
-def test_the_page_says_what_to_report_and_where_it_comes_from(evaluation: Any) -> None:
+def test_the_page_says_where_it_comes_from(evaluation: Any) -> None:
     page = Outline(evaluation_html(evaluation))
-    names = [s["id"] for s in page.named("section")]
-    assert names[-3:] == ["reporting", "provenance", "paper"]
-    assert "150 subjects with " in page.text
+    assert [s["id"] for s in page.named("section")][-1] == "provenance"
     assert "survgauge.evaluate(predictions, y_test, y_train=..., " in page.text
     saved = json.loads(json.dumps(evaluation.to_dict()))
     del saved["provenance"]  # of an earlier version
-    assert "provenance" not in [
-        s["id"] for s in Outline(saved_evaluation_html(saved)).named("section")
-    ]
+    sections = Outline(saved_evaluation_html(saved)).named("section")
+    assert "provenance" not in [section["id"] for section in sections]

@@ -1,23 +1,29 @@
-"""A-calibration: observed against expected events in bins of the predicted distribution."""
+"""A-calibration: observed against expected events in bins of the predicted distribution.
+
+And both tests of what is predicted at the own times, this one and D-calibration, from chunks.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import chdtrc
 
 from ..._tools.arrays import Floats, whole_number
 from ...data.outcomes import Outcomes
+from ...data.predictions import Prediction
 from ...errors import UndefinedMetricError
-from .calibration import own_times_of
-from .own_times import OwnTimes, OwnTimesByModel
-from .result import CalibrationResult
+from ..score import Score
+from ..support import Support
+from ..task import Task
+from .d_calibration import CalibrationResult, own_times_of, uniform_test
 
-#: Where the clock of u stops: past it the test would rest on logarithms of small probabilities,
-#: which curves on a grid do not know.
+#: Where u stops: past it the test would rest on logarithms of small probabilities,
+#: which curves on a grid do not tell.
 _STOP = 0.95
-#: Expected events that a bin needs for the chi-squared law; thinner ones join their neighbours.
+#: Expected events that a bin needs for the chi-squared distribution; thinner ones join their
+#: neighbours.
 _LEAST = 5.0
 _BINS = 3
 
@@ -78,31 +84,22 @@ def a_calibration(
     (array([10., 16.]), array([12.9, 15.1]), 0.698)
     """
     number = whole_number(bins, "bins", 1)
-    _, (rows, s, convention, support) = own_times_of(y_true, curves, cause)
-    return _tested(*_counted(rows, s, number), convention, support)
+    _, rows, s, *about = own_times_of(y_true, curves, cause)
+    return events_test(rows, s, number, *about)
 
 
-def _counted(y: Outcomes, s: Floats, bins: int) -> tuple[Floats, Floats]:
-    """Return the events seen and those expected in each bin, which add up over subjects."""
+def events_test(
+    y: Outcomes, s: Floats, bins: int, convention: dict[str, Any], support: dict[str, Any]
+) -> CalibrationResult:
+    """Test whether as many events were seen in each bin of present subjects as expected."""
     hazard, weight = -np.log(np.maximum(s, 1 - _STOP)), y.weight
-    edges = -np.log1p(-_ends(bins))
+    ends = _STOP * np.arange(bins + 1) / bins
+    edges = -np.log1p(-ends)
     lived = np.array([np.sum(weight * np.minimum(hazard, edge)) for edge in edges])
     seen = y.event & (s > 1 - _STOP)
     place = np.minimum(edges.searchsorted(hazard[seen], "right") - 1, bins - 1)
-    return np.bincount(place, weight[seen], bins).astype(np.float64), np.diff(lived)
-
-
-def _ends(bins: int) -> Floats:
-    """Bounds of the bins of u."""
-    return _STOP * np.arange(bins + 1) / bins
-
-
-def _tested(
-    observed: Floats, expected: Floats, convention: dict[str, Any], support: dict[str, Any]
-) -> CalibrationResult:
-    """Test whether as many events were seen in each bin as expected."""
-    bins = expected.size
-    observed, expected, last = _joined(observed, expected)
+    counts = np.bincount(place, weight[seen], bins).astype(np.float64)
+    observed, expected, last = _joined(counts, np.diff(lived))
     if not expected.size:
         raise UndefinedMetricError(
             "a_calibration needs curves that fall before the subjects' own times: no event is "
@@ -113,40 +110,16 @@ def _tested(
     convention |= {
         "method": "a_calibration",
         "bins": bins,
-        "law": "chi-squared, one degree of freedom per bin",
+        "distribution": "chi-squared, one degree of freedom per bin",
         "stops_at": _STOP,
     }
     support |= {"bins": freedom, "expected_events": float(expected.sum())}
     support["thin_bins"] = int((expected < _LEAST).sum())
-    bounds = np.concatenate(([0.0], _ends(bins)[np.array(last) + 1]))
+    bounds = np.concatenate(([0.0], ends[np.array(last) + 1]))
     return CalibrationResult(
         float(chdtrc(freedom, statistic)), statistic, observed, expected, bounds, observed,
         "a_calibration", freedom, convention, support,
     )  # fmt: skip
-
-
-class _Sums(OwnTimes):
-    """Events of one model by bin, seen and expected."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.events = np.zeros((2, _BINS))
-
-    def _add(self, rows: Outcomes, s: Floats) -> None:
-        self.events = self.events + _counted(rows, s, _BINS)
-
-    def _join(self, other: _Sums) -> None:
-        self.events = self.events + other.events
-
-    def _tested(self, convention: dict[str, Any], support: dict[str, Any]) -> CalibrationResult:
-        seen, expected = self.events
-        return _tested(seen, expected, convention, support)
-
-
-class ExpectedEvents(OwnTimesByModel):
-    """Observed and expected events by bin, of every model."""
-
-    one_model = _Sums
 
 
 def _joined(observed: Floats, expected: Floats) -> tuple[Floats, Floats, list[int]]:
@@ -168,3 +141,65 @@ def _joined(observed: Floats, expected: Floats) -> tuple[Floats, Floats, list[in
     found = [(observed[group].sum(), expected[group].sum()) for group in groups]
     counts = np.array(found, dtype=np.float64).reshape(-1, 2)
     return counts[:, 0], counts[:, 1], [group[-1] for group in groups]
+
+
+def tested(task: Task, prediction: Prediction, test: Any) -> Score:
+    """Return the p-value of a test of what is predicted at the own times of all subjects."""
+    of_cause = task.cause is not None
+    curves = prediction.incidence if of_cause else prediction.curves
+    found = test(task.y, curves, cause=task.cause)
+    return Score(found.p_value, found.convention, found.support)
+
+
+class OwnTimes:
+    """S at the own times of all subjects, of every model, nine bytes each; chunks add up."""
+
+    #: Tests events and S at the own times, with so many bins.
+    test: ClassVar[Any] = staticmethod(uniform_test)
+    bins: ClassVar[int] = 10
+
+    def __init__(self) -> None:
+        #: Of each model: outcomes with S in place of times, words, counts.
+        self._parts: dict[str, list[tuple[Outcomes, dict[str, Any], Support]]] = {}
+        self._undefined: dict[str, str] = {}
+
+    def update(self, task: Task, predictions: dict[str, Prediction]) -> None:
+        """Add a chunk of subjects with the predictions of all models that have curves."""
+        for model, prediction in predictions.items():
+            curves = prediction.curves if task.cause is None else prediction.incidence
+            try:
+                y, rows, s, convention, support = own_times_of(task.y, curves, task.cause)
+            except UndefinedMetricError as error:
+                self._undefined.setdefault(model, str(error))
+                continue
+            weight = float(y.weight.sum())
+            past = {"past_curve": (support.pop("past_curve") * weight, weight)}
+            # Copies: a view would keep all that was read with it in memory.
+            frequency = rows.weight.copy() if rows.weighted else None
+            known = Outcomes._trusted(np.array(s), rows.event.copy(), frequency)
+            counts = Support(counts=support, shares=past)
+            self._parts.setdefault(model, []).append((known, convention, counts))
+
+    def merge(self, other: OwnTimes) -> None:
+        """Add the subjects of another part."""
+        self._undefined = other._undefined | self._undefined
+        for model, parts in other._parts.items():
+            self._parts.setdefault(model, []).extend(parts)
+
+    def measured(self, model: str, task: Task) -> Score:
+        """Return the p-value of one model; raise where it is undefined."""
+        if model in self._undefined:
+            raise UndefinedMetricError(self._undefined[model])
+        parts, counts = self._parts[model], Support()
+        for *_, one in parts:
+            counts.merge(one)
+        y, convention = Outcomes.joined([part[0] for part in parts]), dict(parts[0][1])
+        found: CalibrationResult = self.test(y, y.time, self.bins, convention, counts.result())
+        return Score(found.p_value, found.convention, found.support)
+
+
+class OwnEvents(OwnTimes):
+    """The same for A-calibration."""
+
+    test = staticmethod(events_test)
+    bins = _BINS

@@ -2,11 +2,11 @@
 
 A distance between an estimated and a predicted curve is positive even for a perfect model, by about
 what the estimate varies. So the interval is made of the distances under which one as observed is
-likely: the law of the estimate is known for any true gap in the direction that was found, and the
-limits are the true gaps at which the observed distance would be too large or too small. The lower
-limit is 0 where a perfect model may give such a distance. The upper one divides by what a perfect
-model does (CLs, as of bounds on small signals), so that a distance smaller than chance does not
-make an interval of no width.
+likely: the distribution of the estimate is known for any true gap in the direction that was found,
+and the limits are the true gaps at which the observed distance would be too large or too small. The
+lower limit is 0 where a perfect model may give such a distance. The upper one divides by what a
+perfect model does (CLs, as of bounds on small signals), so that a distance smaller than chance does
+not make an interval of no width.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import gammainc, ndtri, stdtrit
 
-from ..._tools.arrays import Floats
+from ..._tools.arrays import Floats, probability
 from ..._tools.random import stream
+from ..score import Score
 
 _QUADRATURE = ndtri((np.arange(400) + 0.5) / 400)
 _HALVINGS = 20
@@ -65,7 +66,7 @@ def _widening(confidence: float, freedom: float) -> float:
 
 @dataclass(frozen=True)
 class SquaredGap:
-    """Law of the mean squared gap of two curves whose difference is estimated.
+    """Distribution of the mean squared gap of two curves whose difference is estimated.
 
     The estimate is |D + e|^2 / m at m points, e normal with covariance V. Along D it is a square of
     a normal number, and the rest is about a gamma number; mean and variance are exact.
@@ -81,6 +82,8 @@ class SquaredGap:
     #: Whether the lower limit takes what the upper one leaves of the error, which is all of it near
     #: zero: intervals of small distances then hold as often as they say, not more often.
     exact: bool = False
+    #: Standard error of the estimate, to second order.
+    stderr: float = float("nan")
 
     @classmethod
     def of(
@@ -91,7 +94,7 @@ class SquaredGap:
         freedom: float = float("inf"),
         exact: bool = False,
     ) -> SquaredGap:
-        """Take the law from the gap at m points and its covariance."""
+        """Take the distribution from the gap at m points and its covariance."""
         m = gap.size
         total, square = float(np.trace(covariance)), float(np.sum(covariance**2))
         length = float(gap @ gap)
@@ -100,7 +103,9 @@ class SquaredGap:
             along = square / total if total > 0 else 0.0
         along = min(along, total)
         rest = max(square - along**2, 0.0)
-        return cls(value, along / m, (total - along) / m, 2.0 * rest / m**2, freedom, exact)
+        variance = max(4.0 * float(gap @ covariance @ gap) + 2.0 * square, 0.0)
+        known = along / m, (total - along) / m, 2.0 * rest / m**2
+        return cls(value, *known, freedom, exact, float(np.sqrt(variance)) / m)
 
     @property
     def expected_if_calibrated(self) -> float:
@@ -166,11 +171,11 @@ class SquaredGap:
 
 @dataclass(frozen=True)
 class SmoothGap:
-    """Law of the mean distance of a smooth calibration curve from the diagonal.
+    """Distribution of the mean distance of a smooth calibration curve from the diagonal.
 
     On the scale log(-log S) the curve is the prediction x plus a gap that is estimated with normal
     errors, `change` times numbers of covariance V. True gaps are taken as multiples of the one
-    found. The laws are those of the same 1,000 drawn errors for every size.
+    found. The distributions are those of the same 1,000 drawn errors for every size.
     """
 
     value: float
@@ -200,11 +205,11 @@ class SmoothGap:
         else:  # a fit of so few subjects that it ran away says nothing about its errors
             root = np.full_like(covariance, np.nan)
         basis = np.einsum("pk,kq->pq", change, root)
-        law = cls(value, x, gap, weight / weight.sum(), basis, spread, freedom)
-        hazards, error = law._draws()
-        expected = float(law._distance(0.0, hazards).mean())
-        stderr = float(np.std(law._drawn(1.0, hazards, error), ddof=1))
-        return replace(law, expected_if_calibrated=expected, stderr=stderr)
+        distribution = cls(value, x, gap, weight / weight.sum(), basis, spread, freedom)
+        hazards, error = distribution._draws()
+        expected = float(distribution._distance(0.0, hazards).mean())
+        stderr = float(np.std(distribution._drawn(1.0, hazards, error), ddof=1))
+        return replace(distribution, expected_if_calibrated=expected, stderr=stderr)
 
     def distance(self, size: float) -> float:
         """Mean distance of a curve with `size` times the gap."""
@@ -244,44 +249,43 @@ class SmoothGap:
             root = float(np.sqrt(_widening(confidence, self.freedom)))
             wide = replace(self, basis=self.basis * root, spread=self.spread * root)
             return replace(wide, freedom=float("inf")).limits(confidence)
-        alpha, drawn = 1.0 - confidence, self._drawn_near_value()
+        hazards, error = self._draws()
+        alpha = 1.0 - confidence
         # How rare a distance is that hardly any draw of a perfect model stays below is not known
-        # from the draws. Its upper limit is at least that of the least distance that they know.
-        known = float(np.quantile(drawn(0.0), min(2.0 / (alpha * _DRAWS), 0.5)))
-        low, high = self._sizes(drawn, alpha)
+        # from the draws. Its upper limit is at least that of the least distance that they show.
+        perfect = self._drawn(0.0, hazards, error)
+        known = float(np.quantile(perfect, min(2.0 / (alpha * _DRAWS), 0.5)))
+        low, high = self._sizes(self.value, alpha, hazards, error)
         if self.value < known:
-            law = replace(self, value=known)
-            high = max(high, law._sizes(law._drawn_near_value(), alpha)[1])
+            high = max(high, self._sizes(known, alpha, hazards, error)[1])
         low, high = self.distance(low), self.distance(high)
         return min(low, self.value), min(max(high, self.value), 1.0)
 
-    def _sizes(self, drawn: Callable[[float], Floats], alpha: float) -> tuple[float, float]:
-        return inverted(
-            lambda size: float(np.mean(drawn(size) >= self.value)),
-            lambda size: float(np.mean(drawn(size) <= self.value)),
-            1.0,
-            alpha,
-        )
-
-    def _drawn_near_value(self) -> Callable[[float], Floats]:
-        """Drawn distances by size, of which only the side of the observed value is right.
+    def _sizes(
+        self, value: float, alpha: float, hazards: Floats, error: Floats
+    ) -> tuple[float, float]:
+        """Smallest and largest size of the gap that a distance does not refute.
 
         A distance far from the value stays on its side when the size changes a little: exp(-z)
         with z = hazard exp(size gap) changes by at most |gap| z exp(-z) <= |gap| / e for each
         unit of size. Only the draws that may have changed sides are computed anew.
         """
-        hazards, error = self._draws()
         steepest = float(np.abs(self.gap) @ self.weight) / np.e + np.abs(error)
         found, sizes = self._drawn(0.0, hazards, error), np.zeros(error.size)
 
         def drawn(size: float) -> Floats:
             reach = steepest * np.abs(sizes - size) + _ROUNDING
-            open_ = np.flatnonzero(~(np.abs(found - self.value) > reach))
-            found[open_] = self._drawn(size, hazards[open_], error[open_])
-            sizes[open_] = size
+            near = np.flatnonzero(~(np.abs(found - value) > reach))
+            found[near] = self._drawn(size, hazards[near], error[near])
+            sizes[near] = size
             return found
 
-        return drawn
+        return inverted(
+            lambda size: float(np.mean(drawn(size) >= value)),
+            lambda size: float(np.mean(drawn(size) <= value)),
+            1.0,
+            alpha,
+        )
 
 
 class SmoothRiskGap(SmoothGap):
@@ -304,3 +308,54 @@ class SmoothRiskGap(SmoothGap):
             gap = np.exp(-np.exp(self.x)) - np.exp(-np.exp(self.x + size * self.gap))
         mean: Floats = np.einsum("...p,p->...", np.abs(moved + gap), self.weight)
         return mean
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Distance(Score):
+    """A distance that cannot be negative, with what its interval comes from.
+
+    Attributes
+    ----------
+    distribution : SquaredGap or SmoothGap
+        How the estimate varies; None where that is not known.
+    expected_if_calibrated : float
+        What a perfect model has on average with as many subjects.
+    """
+
+    known: SquaredGap | SmoothGap | None = None
+
+    @property
+    def distribution(self) -> SquaredGap | SmoothGap | None:
+        """How the estimate varies; None where that is not known."""
+        return self.known
+
+    @property
+    def stderr(self) -> float:
+        """Spread of the estimate, were the gap found the true one."""
+        return float("nan") if self.distribution is None else self.distribution.stderr
+
+    @property
+    def expected_if_calibrated(self) -> float:
+        """What a perfect model has on average with as many subjects."""
+        return (
+            float("nan") if self.distribution is None else self.distribution.expected_if_calibrated
+        )
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Confidence limits of what it would be with infinitely many subjects."""
+        level = probability(confidence, "confidence")
+        return (
+            (float("nan"), float("nan"))
+            if self.distribution is None
+            else self.distribution.limits(level)
+        )
+
+    def kept(self, contributions: bool) -> Score:
+        """Return what an evaluation keeps: the contributions, if asked for, without the curves."""
+        if not contributions:
+            return Score(self.value, self.convention, self.support)
+        known = {"expected_if_calibrated": self.expected_if_calibrated} if self.distribution else {}
+        return Distance(
+            self.value, self.convention, self.support | known, self.contributions, self.frequency,
+            known=self.distribution,
+        )  # fmt: skip

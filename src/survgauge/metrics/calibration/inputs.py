@@ -1,4 +1,4 @@
-"""What calibration metrics are given: checked once, with the words that every result carries."""
+"""What calibration metrics are given, checked once: probabilities, hazards, words of a result."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, one_number, shown, vector
+from ..._tools.arrays import Bools, Floats, Ints, one_number, shown, stored_once, vector
+from ..._tools.running import BLOCK_VALUES, chunks, run_all
 from ...data.adapters import is_flat
-from ...data.curve_checks import ROUNDING
+from ...data.causes import cause_code
+from ...data.checks import ROUNDING
+from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
+from ...data.incidence import CauseCurves, IncidenceCurves
 from ...data.intervals import IntervalOutcomes
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
+from ...estimators.turnbull import Turnbull
 from ..checks import check_curves
 from ..one_cause import OneCause
 from ..past_curve import share_past
@@ -21,12 +26,30 @@ PROBABILITIES = ("survival", "event")
 CONVENTIONS = ("survgauge", "survivaleval")
 #: Predictions closer than this to 0 or 1 have no usable complementary log-log.
 CERTAIN = 1e-10
+#: With less than this left free of any event, no hazard is told.
+_NOBODY = 1e-12
 
 
-def own_survival(y: Outcomes, curves: Any) -> Floats:
-    """S_i(t_i), each subject's predicted probability of surviving its own observed time."""
-    s = check_curves(curves, y).at_own(y.time)
+def own_survival(
+    curves: SurvivalCurves, time: Floats, cause: int | None = None, incidence: Any = None
+) -> Floats:
+    """Each subject's predicted probability of surviving its own time, given entry if curves are.
+
+    Of a cause it is exp(-its cumulative hazard), which the incidence curves of all causes tell
+    (those of `curves`, unless given): how often it strikes those who had no event yet.
+    """
+    s = curves.at_own(time)
     refuse_unknown(s, "their own time")
+    if incidence is None and isinstance(curves, CauseCurves):
+        incidence = curves.incidence
+    if cause is None or incidence is None:
+        return s
+    s = cause_survival(incidence, cause, time)
+    if isinstance(curves, ConditionalCurves):
+        entry = np.minimum(curves.entry, incidence.times[-1])
+        then = np.where(entry > 0, cause_survival(incidence, cause, entry), 1.0)
+        s = np.divide(s, then, out=np.zeros(s.size), where=then > 0)
+        s[curves.impossible] = 0.0
     return s
 
 
@@ -91,10 +114,11 @@ def log_log(s: Floats) -> tuple[Floats, int]:
     return np.log(x, out=x), moved
 
 
-def present_rows(y: Outcomes, s: Floats) -> tuple[Outcomes, Floats]:
-    """Leave out subjects of weight zero together with their predictions."""
-    rows = y.present()
-    return (y, s) if rows is y else (rows, s[y.weight > 0])
+def put_back(values: Floats, rows: Ints, size: int, otherwise: float) -> Floats:
+    """Put values to the rows that they came from, and `otherwise` to the others."""
+    out = np.full(size, otherwise)
+    out[rows] = values
+    return out
 
 
 def taking_part(y: Outcomes, time: float) -> Bools:
@@ -140,3 +164,99 @@ def description(
         present = len(y) == len(asked.y) or asked.y.weight > 0
         support["competing"] = int((asked.competes & present).sum())
     return convention, support
+
+
+def interval_survival(
+    y: IntervalOutcomes, curves: Any, time: float
+) -> tuple[SurvivalCurves, Floats]:
+    """Predicted survival at a time that the outcomes say something about."""
+    predicted = check_curves(curves, y)
+    refuse_past_follow_up(y.present(), time)
+    s = predicted.at(time)
+    refuse_unknown(s[y.weight > 0], f"time {time:g}")
+    return predicted, np.where(y.weight > 0, s, 1.0)
+
+
+def interval_description(
+    y: IntervalOutcomes, curves: SurvivalCurves
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What every result says: how curves were read, and who was there."""
+    convention = {
+        "observed": "Turnbull's estimate of the test outcomes", "within": "uniform",
+        "interpolation": curves.interpolation, "curve_tail": curves.tail,
+    }  # fmt: skip
+    events = y.event_count
+    return convention, {"subjects": y.count, "events": events, "censored": y.count - events}
+
+
+def turnbull_of(y: IntervalOutcomes, known: Turnbull | None) -> Turnbull:
+    """Turnbull's estimate of the outcomes, unless it is known."""
+    if known is None:
+        return Turnbull.fit(y)
+    if not isinstance(known, Turnbull):
+        raise InputError(
+            "observed must be Turnbull's estimate of the same outcomes, sg.Turnbull.fit(y); got "
+            f"{type(known).__name__}"
+        )
+    return known
+
+
+def cause_survival(curves: IncidenceCurves, cause: int | str, time: Floats) -> Floats:
+    """exp(-Lambda_k(t_i)) at each subject's own time, see `cause_hazard`.
+
+    >>> curves = IncidenceCurves([10], [[[0.5], [0.5]]])
+    >>> cause_survival(curves, 1, np.array([7.5]))
+    array([0.5])
+    """
+    code, times = cause_code(cause, curves.causes), time[:, None]
+    if stored_once(curves.values):  # one row is everybody's, on a grid that may be long
+        return np.exp(-cause_hazard(curves[:1], code, times)[:, 0])
+    found = np.empty(time.size)
+
+    def fill(rows: slice) -> None:
+        found[rows] = np.exp(-cause_hazard(curves[rows], code, times[rows])[:, 0])
+
+    width = len(curves.causes) * curves.times.size
+    run_all(fill, chunks(time.size, size=max(BLOCK_VALUES // width, 1)))
+    return found
+
+
+def cause_hazard(curves: IncidenceCurves, cause: int, times: Floats) -> Floats:
+    r"""Cumulative hazard of a cause that all incidence curves imply, at times of shape (n or 1, k).
+
+    It is :math:`d\Lambda_k = dF_k / S`, S = 1 - the sum of all incidences: how often the cause
+    strikes those who had no event yet. Where the curves are lines, the integral from S_0 to S_1 is
+    (a/b) log(S_0/S_1), with a and b the rises of the cause and of all; steps are the factors
+    1 - a/S_0 instead, as of Kaplan-Meier. Past the grid nothing is known: times end there.
+
+    >>> curves = IncidenceCurves([10], [[[0.5], [0.5]]])
+    >>> cause_hazard(curves, 1, np.array([[0.0, 7.5]])).round(4)
+    array([[0.    , 0.6931]])
+    """
+    grid, lines = curves.times, curves.interpolation == "linear"
+    values = curves.values.astype(np.float64, copy=False)
+    total, start = values.sum(axis=1), np.zeros((len(values), 1))
+    own = np.diff(values[:, cause - 1], axis=1, prepend=start)
+    free = 1.0 - np.concatenate((start, total[:, :-1]), axis=1)
+    rise = np.diff(total, axis=1, prepend=start) if lines else own
+    passed = grid.searchsorted(times, "right")
+    at, begin = np.minimum(passed, grid.size - 1), np.append(0.0, grid)[passed]
+    length, share = grid[at] - begin, np.zeros(times.shape)
+    if lines:
+        np.divide(times - begin, length, out=share, where=length > 0)
+    until = np.cumsum(np.concatenate((start, _hazard(own, rise, free)), axis=1), axis=1)
+    size = np.broadcast_shapes((len(values), 1), times.shape)
+    at, passed = np.broadcast_to(at, size), np.broadcast_to(passed, size)
+    here = [np.take_along_axis(part, at, 1) for part in (own, rise, free)]
+    last = _hazard(here[0], here[1], here[2], share)
+    return -(np.take_along_axis(until, passed, 1) + last) + 0.0
+
+
+def _hazard(own: Floats, rise: Floats, free: Floats, share: Floats | float = 1.0) -> Floats:
+    """Minus the hazard over a share of the way between two grid times."""
+    told = (own > 0) & (rise > 0) & (free > _NOBODY)
+    part = np.divide(share * rise, free, out=np.zeros_like(free), where=told)
+    with np.errstate(divide="ignore"):
+        lost = np.log1p(-np.minimum(part, 1.0))
+    of_cause = np.divide(own, rise, out=np.zeros_like(free), where=told)
+    return np.multiply(of_cause, lost, out=np.zeros_like(free), where=told)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
-from ..._tools import chunks as sizes
-from ..._tools.arrays import Floats, dot, stored_once
-from ..._tools.chunks import BLOCK_VALUES, chunks
+from ..._tools.arrays import Floats, dot
+from ..._tools.running import BLOCK_VALUES
 from ..._tools.sorting import sorting_order
-from ...data import interpolation as kernel
 from ...data.curves import SurvivalCurves
 from ...errors import UndefinedMetricError
-from ...reference.kaplan_meier import KaplanMeier
+from ...estimators.kaplan_meier import KaplanMeier
 from .inputs import refuse_unknown
 
 _SAMPLES = 256
@@ -58,9 +54,7 @@ def refuse_past_grid(curves: SurvivalCurves, stop: float) -> None:
 
 def mean_curve(curves: SurvivalCurves, weight: Floats, stop: float) -> tuple[Lines, str]:
     """Average of all curves on [0, stop], and how it was made."""
-    total = weight.sum()
-    same = stored_once(weight)
-    share = np.broadcast_to(weight[0] / total, weight.size) if same else weight / total
+    share = weight / weight.sum()
     if not curves.shared_grid:
         return _sampled_mean(curves, share, stop)
     return with_tail(*shared_mean(curves, share), curves, share, stop)
@@ -84,37 +78,26 @@ def with_tail(
 
 
 def shared_mean(curves: SurvivalCurves, share: Floats) -> tuple[Floats, Floats, str]:
-    """Average at the grid times; of cubics also in between, as their slopes average too."""
-    grid, missing = curves.times, bool(curves.times[0] > 0)
-    mean: Floats = np.zeros(grid.size + missing)
-    slopes = np.zeros_like(mean)
-    cubic = curves.interpolation == "pchip" and mean.size > 1
+    """Average at the grid times; of cubics also in between."""
+    cubic = curves.interpolation == "pchip" and curves.times.size > 1
+    grid = curves[:1].joined_by_lines().times if cubic else curves.times
 
-    def sums(blocks: Iterator[slice]) -> tuple[Floats, Floats]:
-        part, steep = np.zeros_like(mean), np.zeros_like(mean)
+    def sums(blocks: Iterator[slice]) -> Floats:
+        part = np.zeros(grid.size)
         for rows in blocks:
-            if cubic:
-                t, s = kernel.with_origin(grid, curves.survival[rows], missing)
-                part += np.einsum("i,ik->k", share[rows], s)
-                steep += np.einsum("i,ik->k", share[rows], kernel.pchip_slopes(t, s))
-            else:
-                part[int(missing) :] += np.einsum("i,ik->k", share[rows], curves.survival[rows])
-        return part, steep
+            known = curves[rows].joined_by_lines() if cubic else curves[rows]
+            part += np.einsum("i,ik->k", share[rows], known.survival)
+        return part
 
-    for part, steep in curves.by_span(sums):
+    mean = np.zeros(grid.size)
+    for part in curves.by_span(sums, grid.size):
         mean += part
-        slopes += steep
-    if missing:
-        grid, mean[0] = np.append(0.0, grid), 1.0
+    if grid[0] > 0:
+        grid, mean = np.append(0.0, grid), np.append(1.0, mean)
     if not cubic:
         return grid, mean, "exact"
-    x = np.arange(_PIECES) / _PIECES
-    gap = np.diff(grid)[:, None]
-    ends = (values[:, None] for values in (mean[:-1], mean[1:], slopes[:-1], slopes[1:]))
-    inner = kernel.hermite(x, gap, *ends)
-    nodes = grid[:-1, None] + gap * x
-    how = f"cubics as {_PIECES} lines between grid times"
-    return np.append(nodes.ravel(), grid[-1]), np.append(inner.ravel(), mean[-1]), how
+    grid, first = np.unique(grid, return_index=True)
+    return grid, mean[first], f"cubics as {_PIECES} lines between grid times"
 
 
 def _mean_tail(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Floats, Floats, str]:
@@ -134,44 +117,18 @@ def _mean_tail(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Floa
 
 
 def _linear_tails(s: Floats, share: Floats, last: float, stop: float) -> tuple[Floats, Floats]:
-    """Average of lines from (last, s) that lead from (0, 1) down to zero; `s` is overwritten.
+    """Average of lines from (last, s) that lead from (0, 1) down to zero.
 
     A line that ends at e is 1 - t/e before: what is left at t is the sum of the shares of all that
-    end later, minus t times the sum of their shares over e.
+    end later, minus t times the sum of their shares over e. Curves that never fell never end.
     """
-    ends = np.subtract(1.0, s, out=s)
-    # Curves that never fell have a flat tail; those that ended at zero have none.
-    flat = ends <= 0
-    np.divide(last, ends, out=ends, where=~flat)
-    ends[flat] = np.inf
-    scale = 1.0
-    if stored_once(share):
-        ends.sort()
-        # Ones add up without rounding.
-        scale, share = share[0], np.broadcast_to(1.0, ends.size)
-    else:
-        order = sorting_order(ends)
-        ends, share = ends[order], share[order]
-    first, past = int(ends.searchsorted(last, "right")), int(ends.searchsorted(stop))
-    nodes = np.concatenate(([last], ends[first:past], [stop]))
-    values = np.empty(nodes.size)
-    later = float(share[past:].sum())
-    slope = sum((float((share[k] / ends[k]).sum()) for k in chunks(ends.size, past)), 0.0)
-    values[-1] = later - stop * slope
-    for rows in reversed(list(chunks(past - first))):
-        own, end = share[first:past][rows][::-1], nodes[1:-1][rows][::-1]
-        # A line counts nothing where it ends: there it may count or not.
-        shares, slopes = np.cumsum(own), np.cumsum(own / end)
-        values[1:-1][rows] = (later + shares - end * (slope + slopes))[::-1]
-        later, slope = later + shares[-1], slope + slopes[-1]
-    values[0] = later - last * slope
-    values *= scale
-    np.maximum(values, 0.0, out=values)
-    new = nodes[1:] != nodes[:-1]
-    if not new.all():
-        keep = np.concatenate(([True], new))
-        nodes, values = nodes[keep], values[keep]
-    return nodes, values
+    ends = np.divide(last, 1.0 - s, out=np.full(s.size, np.inf), where=s < 1)
+    order = sorting_order(ends)
+    ends, share = ends[order], share[order]
+    later, slope = (np.append(np.cumsum(part[::-1])[::-1], 0.0) for part in (share, share / ends))
+    nodes = np.unique(np.concatenate(([last], ends[(ends > last) & (ends < stop)], [stop])))
+    left = ends.searchsorted(nodes)
+    return nodes, np.maximum(later[left] - nodes * slope[left], 0.0)
 
 
 def _sampled_mean(curves: SurvivalCurves, share: Floats, stop: float) -> tuple[Lines, str]:
@@ -220,62 +177,27 @@ def block_width(curves: SurvivalCurves, width: int) -> int:
     return BLOCK_VALUES // _ROWS
 
 
-@dataclass(frozen=True)
-class Gap:
-    """The integral of the squared difference of two curves."""
-
-    integral: float
-    #: Where they change, and both just after.
-    curves: Callable[[], tuple[Floats, Floats, Floats]]
-
-
-def squared_gap(lines: Lines, km: KaplanMeier, stop: float) -> Gap:
+def squared_gap(lines: Lines, km: KaplanMeier, stop: float) -> float:
     """Integrate (lines - km)^2 on [0, stop] exactly: between breaks it is the square of a line."""
-    integral = 0.0
-    for breaks in _breaks(lines, km, stop):
-        steps, (first, last) = _steps(km, breaks[:-1]), lines.ends(breaks)
-        first -= steps
-        last -= steps
-        integral += dot(np.diff(breaks), first * first + first * last + last * last)
-    return Gap(integral / 3.0, partial(_at_breaks, lines, km, stop))
+    breaks = breaks_of(lines, km, stop)
+    steps = np.append(1.0, km.survival)[km.times.searchsorted(breaks[:-1], "right")]
+    first, last = (values - steps for values in lines.ends(breaks))
+    return dot(np.diff(breaks), first * first + first * last + last * last) / 3.0
 
 
-def _at_breaks(lines: Lines, km: KaplanMeier, stop: float) -> tuple[Floats, Floats, Floats]:
-    parts = [(b[:-1], lines.ends(b)[0], _steps(km, b[:-1])) for b in _breaks(lines, km, stop)]
-    times, mean, steps = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return times, mean, steps
+def breaks_of(lines: Lines, km: KaplanMeier, stop: float) -> Floats:
+    """Where one of the curves changes in [0, stop], both ends included."""
+    every = np.unique(np.concatenate(([0.0], lines.nodes, falls(km), [stop])))
+    return every[every <= stop]
 
 
-def _breaks(lines: Lines, km: KaplanMeier, stop: float) -> Iterator[Floats]:
-    """Where one of the curves changes in [0, stop], in parts that share their ends."""
-    both = lines.nodes, _falls(km)
-    some = np.concatenate(([0.0], *(times[:: sizes.CHUNK] for times in both), [stop]))
-    ends = np.unique(some[some <= stop])
-    for low, high in pairwise(ends):
-        inside = [times[slice(*times.searchsorted((low, high)))] for times in both]
-        yield np.unique(np.concatenate(([low], *inside, [high])))
-
-
-def _falls(km: KaplanMeier) -> Floats:
+def falls(km: KaplanMeier) -> Floats:
     """Times at which Kaplan-Meier falls."""
-    s = km.survival
-    return km.times[np.concatenate((s[:1] != 1.0, s[1:] != s[:-1]))]
+    return km.times[np.diff(km.survival, prepend=1.0) != 0]
 
 
-def _steps(km: KaplanMeier, t: Floats) -> Floats:
-    """Kaplan-Meier at times in order."""
-    found = km.times.searchsorted(t, "right")
-    return np.where(found > 0, km.survival[found - 1], 1.0)
-
-
-def trapezoid_gap(lines: Lines, km: KaplanMeier) -> tuple[Gap, float]:
+def trapezoid_gap(lines: Lines, km: KaplanMeier) -> tuple[float, float]:
     """Squared gaps at zero and the event times, joined by lines (SurvivalEVAL's integral)."""
-    times, mean, steps = _at_falls(lines, km)
-    square = (mean - steps) ** 2
-    integral = float(np.diff(times) @ (square[1:] + square[:-1])) / 2.0
-    return Gap(integral, partial(_at_falls, lines, km)), float(times[-1])
-
-
-def _at_falls(lines: Lines, km: KaplanMeier) -> tuple[Floats, Floats, Floats]:
-    times = np.unique(np.append(0.0, _falls(km)))
-    return times, lines.ends(np.append(times, times[-1]))[0], _steps(km, times)
+    times = np.unique(np.append(0.0, falls(km)))
+    square = (lines.ends(np.append(times, times[-1]))[0] - km.at(times)) ** 2
+    return float(np.diff(times) @ (square[1:] + square[:-1])) / 2.0, float(times[-1])

@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
+from ..._tools.arrays import Floats, repeated
 from ..._tools.arrays import probability as checked_probability
-from ...data.curves import SurvivalCurves
-from ...errors import InputError, UndefinedMetricError
-from ..checks import check_curves, read_curves
-from ..details import Details
-from ..one_cause import OneCause, free_at, one_cause
-from .cause_survival import hazard_since_entry
-from .inputs import checked_time, description, read_past, refuse_past_follow_up, survival_at
+from ...data.intervals import IntervalOutcomes
+from ...data.outcomes import Outcomes
+from ...errors import UndefinedMetricError
+from ...estimators.pseudo_incidence import PseudoIncidence
+from ...estimators.turnbull import Turnbull
+from ..score import Score
+from .inputs import checked_time, interval_description, interval_survival, turnbull_of
+from .status import StatusAtTime
 
 
-@dataclass(frozen=True, repr=False)
-class ObservedExpected(Details):
+@dataclass(frozen=True, repr=False, eq=False)
+class ObservedExpected(Score):
     """Result of `observed_expected`.
 
     Attributes
@@ -34,16 +35,25 @@ class ObservedExpected(Details):
         predicted risk.
     """
 
-    low: float = float("nan")
-    high: float = float("nan")
     observed: float = float("nan")
     expected: float = float("nan")
     time: float = float("nan")
+    confidence: float = 0.95
 
     @property
     def ratio(self) -> float:
         """Observed over expected risk."""
         return self.value
+
+    @property
+    def low(self) -> float:
+        """Lower limit of the ratio."""
+        return self.interval(self.confidence)[0]
+
+    @property
+    def high(self) -> float:
+        """Upper limit of the ratio."""
+        return self.interval(self.confidence)[1]
 
 
 def observed_expected(
@@ -65,10 +75,12 @@ def observed_expected(
     Parameters
     ----------
     y_true : outcomes
-        Test outcomes.
+        Test outcomes. Of `IntervalOutcomes` the observed risk is that of Turnbull's estimate.
+        With delayed entry those who entered before `time` take part, with risks and
+        pseudo-observations given being event-free at entry: observed is the mean of the latter.
     curves : curves or array-like of shape (n,)
         Predicted curves (anything that `as_curves` reads), or the probabilities at `time`
-        themselves.
+        themselves (under delayed entry, given being event-free at entry).
     time : float
         By when events count; not later than the last observed time.
     probability : {"survival", "event"}
@@ -97,92 +109,80 @@ def observed_expected(
     (0.938, 0.408, 2.156)
     """
     level = checked_probability(confidence, "confidence")
-    asked_for = one_cause(y_true, curves, None, cause, entry=True)
-    y = asked_for.y
-    time, predicted = checked_time(time), read_curves(asked_for.curves)
-    if y.entry is not None:
-        return _entered(asked_for, predicted, time, level)
-    risk = 1.0 - survival_at(y, predicted, time, probability)
-    risk[y.weight == 0] = 0.0  # whatever is predicted for who is absent
-    past = read_past(y, predicted, time)
-    refuse_past_follow_up(y.present(), time)
-    total = float(y.weight.sum())
-    expected = float(y.weight @ risk) / total
+    if isinstance(y_true, IntervalOutcomes):
+        return interval_ratio(y_true, curves, time, level)
+    return ratio_of(StatusAtTime.of(y_true, curves, time, probability, cause), level)
+
+
+def ratio_of(status: StatusAtTime, confidence: float = 0.95) -> ObservedExpected:
+    """`observed_expected` of a status at a time: mean pseudo-observation over mean prediction."""
+    pseudo, rows = status.pseudo, status.rows
+    weight, total = pseudo.weight, float(pseudo.weight.sum())
+    survival, moved = float(np.average(pseudo.values, weights=weight)), np.zeros(len(status.y))
+    moved[rows] = weight * (survival - pseudo.values) / total
+    if status.y.entry is not None:  # then a subject also moves those of others, on average
+        moved[rows] -= pseudo.pulled(repeated(1.0, rows.size)) / total
+    risk, everybody = np.zeros(len(status.y)), np.zeros(len(status.y))
+    risk[rows], everybody[rows] = 1.0 - status.s, weight
+    convention, observed = dict(status.convention), (1.0 - survival, moved)
+    if isinstance(pseudo, PseudoIncidence) and status.y.entry is None:  # of which it is the mean
+        estimate = "Aalen-Johansen" if "cause" in convention else "Kaplan-Meier"
+        convention["observed"] = f"{estimate} of the test outcomes"
+    about = convention, dict(status.support)
+    return _ratio(status.y, observed, everybody, risk, about, status.time, confidence)
+
+
+def interval_ratio(
+    y_true: Any, curves: Any, time: float, confidence: float = 0.95, known: Turnbull | None = None
+) -> ObservedExpected:
+    """`observed_expected` of interval-censored outcomes, of which Turnbull's estimate may be known.
+
+    Where the time lies inside an interval of Turnbull's estimate, its weight is taken as spread
+    evenly: `observed_range` in the support has the least and the largest observed risk that the
+    data allow. Where every subject has visits of its own, contributions are widened by what the
+    slower convergence of the estimate asks for at 95 % (see `Turnbull.widening`);
+    ``support["widened"]`` says by how much.
+
+    >>> from survgauge import SurvivalCurves
+    >>> y = IntervalOutcomes([0, 4, 4, 8], [4, 8, 8, float("inf")])
+    >>> curves = SurvivalCurves([0, 10], [[1, 0.4]] * 4)
+    >>> found = interval_ratio(y, curves, 8)
+    >>> round(found.ratio, 4), round(found.observed, 4), round(found.expected, 4)
+    (1.5625, 0.75, 0.48)
+    """
+    y, time = IntervalOutcomes.of(y_true, "y_true"), checked_time(time)
+    predicted, s = interval_survival(y, curves, time)
+    found = turnbull_of(y, known)
+    widened = float(found.widening(time)[0])
+    convention, support = interval_description(y, predicted)
+    convention["time"] = time
+    limits = [1.0 - float(found.at(time, within)) for within in ("right", "left")]
+    support |= {"observed_range": limits, "widened": widened}
+    observed = 1.0 - float(found.at(time)), -found.contributions(time)[0] * widened
+    return _ratio(y, observed, y.weight, 1.0 - s, (convention, support), time, confidence)
+
+
+def _ratio(
+    y: Outcomes | IntervalOutcomes, observed: tuple[float, Floats], weight: Floats, risk: Floats,
+    about: tuple[dict[str, Any], dict[str, Any]], time: float, confidence: float,
+) -> ObservedExpected:  # fmt: skip
+    """Divide an observed risk, given with its contributions, by the mean of predicted risks."""
+    total = float(weight.sum())
+    expected = float(weight @ risk) / total
     if expected == 0:
         raise UndefinedMetricError(
             f"no event is expected by time {time:g}: every predicted risk is 0, so observed over "
             "expected has no value"
         )
-    estimate = "Kaplan-Meier" if asked_for.competes is None else "Aalen-Johansen"
-    found = free_at(y, asked_for.competes, time)
-    observed, observed_psi = 1.0 - found.value, -found.psi
-    ratio = observed / expected
-    psi = (observed_psi - ratio * y.weight * (risk - expected) / total) / expected
-    described, support = description(y, predicted, asked_for)
-    described |= {"time": time, "observed": f"{estimate} of the test outcomes"}
-    support |= past
-    support |= {"observed_risk": observed, "expected_risk": expected}
-    support["open_ended"] = found.open_ended
-    frequency = y.weight if y.weighted else None
-    plain = Details(ratio, described, support, psi, frequency)
-    return with_interval(plain, observed, expected, time, level)
-
-
-def with_interval(
-    plain: Details, observed: float, expected: float, time: float, level: float
-) -> ObservedExpected:
-    """Return the ratio with its interval, symmetric in the logarithm.
-
-    The support says why there is none.
-    """
-    ratio, stderr = plain.value, plain.stderr
-    low = high = float("nan")
-    if ratio > 0 and stderr > 0:
-        factor = float(np.exp(ndtri(0.5 + level / 2) * stderr / ratio))
-        low, high = ratio / factor, ratio * factor
-    else:
-        why = "no event was observed" if ratio == 0 else "too few subjects were observed"
-        plain.support["note"] = f"{why} by time {time:g}, so the ratio has no interval"
-    return ObservedExpected(
-        ratio, plain.convention, plain.support, plain.psi, plain.frequency, low=low, high=high,
-        observed=observed, expected=expected, time=time,
+    ratio = observed[0] / expected
+    influence = (observed[1] - ratio * weight * (risk - expected) / total) / expected
+    convention, support = about
+    support |= {"observed_risk": observed[0], "expected_risk": expected}
+    found = ObservedExpected(
+        ratio, convention, support, influence, y.weight if y.weighted else None, scale="log",
+        observed=observed[0], expected=expected, time=time, confidence=confidence,
     )  # fmt: skip
-
-
-def _entered(asked: OneCause, predicted: Any, time: float, level: float) -> ObservedExpected:
-    """Observed over expected events by a time under delayed entry, per subject who entered before.
-
-    Expected of a subject is what its curve's cumulative hazard (of a cause, that of the cause)
-    rises by while it is at risk, from its entry to its own time or `time`: events less that are a
-    martingale, whatever the entries and the censoring are.
-    """
-    y = asked.y
-    if not isinstance(predicted, SurvivalCurves):
-        raise InputError(
-            "curves must be curves under delayed entry: a probability at one time does not say "
-            "what was expected between a subject's entry and its own time"
-        )
-    refuse_past_follow_up(y.present(), time)
-    entry = np.asarray(y.entry)
-    mass = np.where((entry < time) | (entry == 0), y.weight, 0.0)
-    end = np.where(mass > 0, np.minimum(y.time, time), 0.0)
-    hazard = hazard_since_entry(check_curves(predicted, y), end, asked.code)
-    hazard = np.where(mass > 0, hazard, 0.0)
-    own = y.event if asked.competes is None else y.event & ~asked.competes
-    seen = mass * (own & (y.time <= time))
-    total, expected = float(mass.sum()), float(mass @ hazard)
-    if not 0 < expected < np.inf:
-        what = "no event is expected" if not expected > 0 else "a curve has fallen to 0"
-        raise UndefinedMetricError(
-            f"{what} while subjects are at risk by time {time:g}, so observed over expected has no "
-            "value"
-        )
-    ratio = float(seen.sum()) / expected
-    described, support = description(y, predicted, asked)
-    described |= {"time": time, "observed": "events of subjects at risk"}
-    described["expected"] = "rise of the cumulative hazard while at risk"
-    support |= {"observed_risk": float(seen.sum()) / total, "expected_risk": expected / total}
-    support |= read_past(y, predicted, time) | {"open_ended": False}
-    psi = (seen - ratio * mass * hazard) / expected
-    plain = Details(ratio, described, support, psi, y.weight if y.weighted else None)
-    return with_interval(plain, float(seen.sum()) / total, expected / total, time, level)
+    if not (ratio > 0 and found.stderr > 0):
+        why = "no event was observed" if ratio == 0 else "too few subjects were observed"
+        support["note"] = f"{why} by time {time:g}, so the ratio has no interval"
+    return found

@@ -11,21 +11,30 @@ from ..._tools.arrays import Bools, Floats, Ints, whole_number
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
-from ..checks import read_curves
+from ..checks import check_curves, read_curves
 from ..one_cause import one_cause
-from . import kernels as kernel
-from .entered_groups import entered_groups
-from .groups import USUAL_GROUPS, StoppedRates, curve_hazards, shared_shape, stopped_rates
+from .d_calibration import CalibrationResult
 from .inputs import (
     CONVENTIONS,
     checked_time,
     description,
-    present_rows,
+    own_survival,
     read_past,
     refuse_past_follow_up,
     survival_at,
+    taking_part,
 )
-from .result import CalibrationResult
+from .risk_rates import (
+    USUAL_GROUPS,
+    EnteredRates,
+    GroupRates,
+    StoppedRates,
+    curve_hazards,
+    group_rates,
+    risk_groups,
+    shared_shape,
+    stopped_rates,
+)
 
 #: Degrees of freedom that each method gives away.
 _LOST = {"predicted": 0, "dn": 1, "gnd": 1, "uncensored": 2}
@@ -87,7 +96,7 @@ def one_calibration(
         Number of groups K. None: with ``predicted`` the largest of 10, 8, 6, 5, 4, 3, 2 and 1 that
         leaves in every group at least 3 subjects expected to have, and 3 not to have, the event
         by `time` (censored subjects count as much as they tell), else 1; with the other methods 10.
-        `support["thin_groups"]` counts groups with fewer, in which the law is not good.
+        `support["thin_groups"]` counts groups with fewer, in which the distribution is not good.
     method : {"predicted", "dn", "gnd", "uncensored"}, optional
         ``predicted`` (default): the test above. The others reject true models under censoring far
         too often, and are here to reproduce published numbers. With n_k subjects, observed rate O_k
@@ -136,7 +145,7 @@ def one_calibration(
             "'uncensored', or leave the convention out"
         )
     if cause is not None and method != "predicted":
-        raise InputError(f"cause goes with method 'predicted', which knows it; got {method!r}")
+        raise InputError(f"cause goes with method 'predicted', which supports it; got {method!r}")
     lost = _LOST[method]
     choices: tuple[int, ...] = USUAL_GROUPS if method == "predicted" else USUAL_GROUPS[:1]
     if groups is not None:
@@ -144,21 +153,41 @@ def one_calibration(
     asked_for = one_cause(y_true, curves, None, cause, entry=True)
     y = asked_for.y
     time, curves = checked_time(time), read_curves(asked_for.curves)
-    if y.entry is not None:
-        return entered_groups(asked_for, curves, time, method, choices)
-    s, present = survival_at(y, curves, time, probability), np.flatnonzero(y.weight > 0)
-    past = read_past(y, curves, time)
-    if isinstance(curves, SurvivalCurves) and present.size < len(y):
-        curves = curves[present]
+    entered, from_curves = y.entry is not None, isinstance(curves, SurvivalCurves)
+    if entered and not (method == "predicted" and from_curves):
+        raise InputError(
+            "one_calibration under delayed entry goes with method 'predicted' and curves, which "
+            "say what was expected between a subject's entry and its own time"
+        )
+    s, past = survival_at(y, curves, time, probability), read_past(y, curves, time)
+    refuse_past_follow_up(y.present(), time)
+    present = np.flatnonzero(taking_part(y, time))
+    curves = check_curves(curves, y)[present] if entered else curves
+    if present.size < len(y):
+        curves = curves[present] if from_curves and not entered else curves
+        y, s = y[present], s[present]
     competes = None if asked_for.competes is None else asked_for.competes[present]
-    y, s = present_rows(y, s)
-    refuse_past_follow_up(y, time)
+    happened = y.event & (y.time <= time)
+    happened = happened if competes is None else happened & ~competes
     known = y.event | (y.time >= time) if method == "uncensored" else np.ones(len(y), dtype=bool)
+    hazard = np.zeros(0)
+    if entered:
+        with np.errstate(divide="ignore"):
+            own = own_survival(curves, np.minimum(y.time, time), asked_for.code)
+            hazard = -np.log(own) + 0.0
     found: StoppedRates | None = None
     for asked in choices:
         rows = _groups(y, s, asked, known, peer)
         if method == "predicted" and rows:
-            found = _under_prediction(y, curves, s, rows, time, competes)
+            if entered:
+                found = EnteredRates.of(y, happened, hazard, rows)
+            else:  # probabilities alone have no path to them
+                hazards = (
+                    curve_hazards(y, curves, rows, time)
+                    if from_curves
+                    else shared_shape(y, s, rows, time, competes)
+                )
+                found = stopped_rates(y, rows, hazards, time, competes)
             if not found.thin():
                 break
     if len(rows) <= lost:
@@ -174,11 +203,9 @@ def one_calibration(
         statistic, freedom = found.test()
         p_value = float(chdtrc(freedom, statistic)) if freedom else float(statistic == 0)
     else:
-        rates = kernel.group_rates(y, s, rows, time)
+        rates = group_rates(y, s, rows, time)
         observed, expected, stopped = rates.observed, rates.expected, rates.open_ended
         statistic, p_value, freedom = _grouped_test(rates, greenwood, peer, lost)
-    happened = y.event & (y.time <= time)
-    happened = happened if competes is None else happened & ~competes
     described, support = description(y, curves, asked_for)
     support |= past
     described |= {
@@ -187,7 +214,7 @@ def one_calibration(
         "time": time,
         "groups": asked,
         "ties": "split by position" if peer else "kept in one group",
-        "variance": _variance_name(method, greenwood, peer, asked_for.name),
+        "variance": _variance_name(method, greenwood, peer, entered, asked_for.name),
         "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
     }
     support |= {
@@ -206,35 +233,24 @@ def one_calibration(
     )  # fmt: skip
 
 
-def _under_prediction(
-    y: Outcomes, curves: Any, s: Floats, rows: list[Ints], time: float, competes: Bools | None
-) -> StoppedRates:
-    """Rates with their variance under the prediction; probabilities alone have no path to them."""
-    if isinstance(curves, SurvivalCurves):
-        hazards = curve_hazards(y, curves, rows, time)
-    else:
-        hazards = shared_shape(y, s, rows, time, competes)
-    return stopped_rates(y, rows, hazards, time, competes)
-
-
 def _groups(y: Outcomes, s: Floats, groups: int, known: Bools, peer: bool) -> list[Ints]:
     """Rows of each group, from low to high risk."""
     if peer:
         parts = np.array_split(np.argsort(s, kind="stable"), groups)[::-1]
         return [part[known[part]] for part in parts if known[part].any()]
     if known.all():
-        return kernel.risk_groups(s, y.weight if y.weighted else None, groups)
+        return risk_groups(s, y.weight if y.weighted else None, groups)
     members = np.flatnonzero(known)  # never nobody: the last observed time is not before `time`
     weight = y.weight[members] if y.weighted else None
-    return [members[rows] for rows in kernel.risk_groups(s[members], weight, groups)]
+    return [members[rows] for rows in risk_groups(s[members], weight, groups)]
 
 
 def _grouped_test(
-    rates: kernel.GroupRates, greenwood: bool, peer: bool, lost: int
+    rates: GroupRates, greenwood: bool, peer: bool, lost: int
 ) -> tuple[float, float, int]:
     """Statistic, p-value and degrees of freedom of grouped rates."""
     rate = rates.observed if peer else rates.expected
-    variance = rates.greenwood if greenwood else rate * (1 - rate) / rates.size
+    variance = rates.variance if greenwood else rate * (1 - rate) / rates.size
     if greenwood and not peer and not (variance > 0).all():
         raise UndefinedMetricError(
             "method 'gnd' needs events and survivors in every group: Greenwood's variance is zero "
@@ -250,7 +266,11 @@ def _grouped_test(
     return statistic, float(chdtrc(freedom, statistic)), freedom
 
 
-def _variance_name(method: str, greenwood: bool, peer: bool, cause: str | None) -> str:
+def _variance_name(
+    method: str, greenwood: bool, peer: bool, entered: bool, cause: str | None
+) -> str:
+    if entered:
+        return "expected events of the group while at risk"
     if cause is not None:
         return "of Aalen-Johansen if the group's mean incidence is right"
     if method == "predicted":

@@ -9,12 +9,12 @@ import numpy as np
 
 from ..._tools.arrays import Floats
 from ...data.adapters import as_curves, curves_from_quantiles
-from ...data.curve_checks import ROUNDING
+from ...data.checks import ROUNDING
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, one_of
-from ...reference.kaplan_meier import KaplanMeier
-from .calibration import own_time_support
+from ...estimators.kaplan_meier import KaplanMeier
+from .d_calibration import own_times_of
 
 METHODS = ("km", "conformal")
 #: Quantiles at which the conformal map is fitted: 2.5 %, 5 %, ..., 97.5 %.
@@ -165,7 +165,7 @@ def recalibrate(curves: Any, y: Any, *, method: str = "km") -> Recalibration:
         raise InputError(
             f"curves must have one row per subject: y has {len(outcomes)}, curves have {len(given)}"
         )
-    rows, s, _, support = own_time_support(outcomes, given)
+    _, rows, s, _, support = own_times_of(outcomes, given)
     if not rows.event.any():
         raise InputError("y must have at least one event, or nothing tells how curves should fall")
     support |= {

@@ -1,4 +1,4 @@
-"""Residuals of predicted survival curves: Cox-Snell, martingale, deviance."""
+"""What curves say at subjects' own times: residuals, and coverage of prediction intervals."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Floats
-from ..._tools.short_repr import ShortRepr
+from ..._tools.arrays import Floats, probability
+from ..._tools.text import ShortRepr
 from ...data.outcomes import Outcomes
 from ...errors import one_of
 from ..checks import check_curves
+from ..score import Score
 from .inputs import description, own_survival
 
 KINDS = ("cox_snell", "martingale", "deviance")
@@ -38,8 +39,9 @@ class ResidualDetails(ShortRepr):
 def cox_snell_residuals(y_true: Any, curves: Any) -> Floats:
     """Cox-Snell residuals: the predicted cumulative hazard H_i = -log S_i(t_i) at the own time.
 
-    Under the true model they are a sample from the unit exponential law, censored where the subject
-    is; so Nelson-Aalen of (residual, event) follows the diagonal. Infinite where S_i(t_i) = 0.
+    Under the true model they are a sample from the unit exponential distribution, censored where
+    the subject is; so Nelson-Aalen of (residual, event) follows the diagonal. Infinite where
+    S_i(t_i) = 0.
 
     Parameters
     ----------
@@ -139,10 +141,13 @@ def residual_details(y_true: Any, curves: Any, *, kind: str = "cox_snell") -> Re
     one_of("kind", kind, KINDS)
     y = Outcomes.of(y_true, "y_true", entry=True)
     curves = check_curves(curves, y)
-    s = own_survival(y, curves)
+    s = own_survival(curves, y.time)
     with np.errstate(divide="ignore"):
         hazard = -np.log(s) + 0.0  # no negative zero where S = 1
-    residuals = _KERNELS[kind](y.event.astype(np.float64), hazard)
+    event = y.event.astype(np.float64)
+    residuals = hazard if kind == "cox_snell" else event - hazard
+    if kind == "deviance":
+        residuals = _deviance(event, hazard)
     convention, support = description(y, curves)
     convention |= {"residual": kind, "infinite": "where S = 0, or an event where S = 1 (deviance)"}
     support |= {
@@ -151,14 +156,6 @@ def residual_details(y_true: Any, curves: Any, *, kind: str = "cox_snell") -> Re
         "infinite": int(np.isinf(residuals).sum()),
     }
     return ResidualDetails(residuals, convention, support)
-
-
-def _cox_snell(event: Floats, hazard: Floats) -> Floats:
-    return hazard
-
-
-def _martingale(event: Floats, hazard: Floats) -> Floats:
-    return event - hazard
 
 
 def _deviance(event: Floats, hazard: Floats) -> Floats:
@@ -170,4 +167,60 @@ def _deviance(event: Floats, hazard: Floats) -> Floats:
     return np.sign(event - hazard) * np.sqrt(-2.0 * np.minimum(inside, 0.0)) + 0.0
 
 
-_KERNELS = {"cox_snell": _cox_snell, "martingale": _martingale, "deviance": _deviance}
+def coverage(y_true: Any, curves: Any, level: float = 0.9) -> Score:
+    """Share of subjects whose time lies in the central prediction interval of their curve.
+
+    The interval holds the times with (1 - level)/2 <= S(t) <= (1 + level)/2; a calibrated model
+    covers `level` of the subjects. An event counts 1 inside and 0 outside. A subject censored at c
+    counts with the weight that its own curve puts into the interval past c,
+    (min(S(c), (1 + level)/2) - (1 - level)/2)/S(c), as in D-calibration (0 where S(c) = 0). So a
+    wrong model is pulled towards `level` by the censored. Of step curves S(t) is read after the
+    drop.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes.
+    curves : SurvivalCurves
+        Predicted survival curves.
+    level : float
+        Nominal coverage, between 0 and 1.
+
+    Returns
+    -------
+    Score
+
+    Examples
+    --------
+    >>> from survgauge import SurvivalCurves
+    >>> curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 4)
+    >>> round(coverage(([2, 4, 6, 9.9], [1, 0, 1, 1]), curves, level=0.8), 4)
+    0.7083
+    """
+    level = probability(level, "level")
+    y = Outcomes.of(y_true, "y_true", entry=True)
+    curves = check_curves(curves, y)
+    s = own_survival(curves, y.time)
+    s[y.weight == 0] = 1.0  # whatever is predicted for who has zero weight
+    low, high = (1 - level) / 2, (1 + level) / 2
+    inside = ((s >= low) & (s <= high)).astype(np.float64)
+    rows = np.flatnonzero(~y.event)
+    known = s[rows]
+    share = np.clip(np.minimum(known, high) - low, 0.0, None)
+    inside[rows] = np.divide(share, known, out=np.zeros_like(known), where=known > 0)
+    weight = y.weight / y.weight.sum()
+    value = float(weight @ inside)
+    convention, support = description(y, curves)
+    convention |= {
+        "level": level,
+        "interval": "central, in probability",
+        "censored": "own curve's share in the interval past c",
+    }
+    support["share_from_censored"] = float(weight[rows].sum())
+    return Score(
+        value,
+        convention,
+        support,
+        influence=weight * (inside - value),
+        frequency=y.weight if y.weighted else None,
+    )

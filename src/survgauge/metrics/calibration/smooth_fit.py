@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Floats, Ints, dot, repeated
-from ..._tools.chunks import chunks
+from ..._tools.arrays import Bools, Floats, Ints, dot, repeated
+from ..._tools.running import chunks
 from ..._tools.sorting import sorting_order
 from ...errors import UndefinedMetricError
-from ...reference.risk_sets import combine, product
+from ...estimators.risk_sets import combine
 from ..cox import CoxRegression
-from ..details import Clusters
+from ..score import Clusters
 from .distance_intervals import SmoothGap
 from .inputs import log_log
-from .kernels import weighted_quantile
-from .pseudo_regression import PseudoRegression
+from .status import Pseudo
+from .weak_calibration import LeastSquares
 
 # Where Harrell puts the knots: quantiles of the covariate.
 KNOTS = {
@@ -25,10 +25,90 @@ KNOTS = {
     4: (0.05, 0.35, 0.65, 0.95),
     5: (0.05, 0.275, 0.5, 0.725, 0.95),
 }
-#: Subjects among whom different predictions are looked for first.
-_FIRST = 1_000
-#: Subjects by which the law of the mean distance is told.
+#: Subjects by which the distribution of the mean distance is told.
 _POINTS = 64
+#: Least eigenvalue of the correlation of columns that outcomes tell apart.
+_FLAT = 1e-10
+
+
+class PseudoRegression:
+    """Regression of pseudo-observations on few columns, read like `CoxRegression`.
+
+    The hazard that it tells is that of the one time, exp of the constant at the columns' means.
+
+    Attributes
+    ----------
+    beta, mean : ndarray of shape (p,)
+        Coefficients per unit of the columns, 0 for constant ones; weighted means of the columns.
+    converged, identified : bool
+        Whether there is one best fit.
+    """
+
+    def __init__(self, pseudo: Pseudo, columns: Floats) -> None:
+        """Fit; `columns` are overwritten."""
+        weight, total = pseudo.weight, float(pseudo.weight.sum())
+        self._weight = weight
+        self.mean: Floats = np.array([dot(column, weight) for column in columns]) / total
+        columns -= self.mean[:, None]
+        spread = np.sqrt(np.array([dot(column**2, weight) / total for column in columns]))
+        self._used: Bools = spread > 0
+        self._scale: Floats = spread[self._used]
+        self.beta: Floats = np.zeros(self.mean.size)
+        self._hazard = -np.log(pseudo.survival)
+        self.converged = self.identified = False
+        #: The standardised columns.
+        self._design: Floats = columns if self._used.all() else columns[self._used]
+        self._design /= self._scale[:, None]
+        if not _tells_apart(self._design, weight):
+            return
+        start = np.append(np.zeros(self._scale.size), np.log(self._hazard))
+        try:
+            self._fit = LeastSquares.fit(pseudo, self._design, repeated(0.0, weight.size), start)
+            np.linalg.inv(self._fit.information)
+        except (UndefinedMetricError, np.linalg.LinAlgError):
+            return
+        self.converged = self.identified = True
+        self.beta[self._used] = self._fit.beta[:-1] / self._scale
+        self._hazard = float(np.exp(self._fit.beta[-1]))
+
+    def log_risk(self, columns: Floats) -> Floats:
+        """Log hazard ratios of subjects with these columns, against the baseline of `hazard`."""
+        risk: Floats = self.beta @ columns - float(self.beta @ self.mean)
+        return risk
+
+    def relative_risk(self) -> Floats:
+        """exp of `log_risk` of the subjects that the model was fitted to."""
+        return np.exp((self.beta[self._used] * self._scale) @ self._design)
+
+    def hazard(self, t: float) -> float:
+        """-log of the probability to be free of the event at the one time."""
+        return self._hazard
+
+    def influences(self, t: float) -> Floats:
+        """Derivatives of `beta` and of the hazard by each subject's frequency: (p + 1, n)."""
+        moved = self._fit.influence()
+        moved /= self._weight
+        moved[:-1] /= self._scale[:, None]
+        moved[-1] *= self._hazard
+        if self._used.all():
+            return moved
+        found = np.zeros((self.mean.size + 1, self._weight.size))
+        found[np.append(self._used, True)] = moved
+        return found
+
+    def column_sums(self, values: Floats) -> Floats:
+        """Sums of the centred columns, times values: (p,)."""
+        found = np.zeros(self.mean.size)
+        found[self._used] = (self._design @ values) * self._scale
+        return found
+
+
+def _tells_apart(columns: Floats, weight: Floats) -> bool:
+    """Whether no standardised column is a combination of the others."""
+    if not columns.shape[0]:
+        return True
+    correlation = (columns * (weight / weight.sum())) @ columns.T
+    return bool(np.linalg.eigvalsh(correlation)[0] > _FLAT)
 
 
 #: A fit of what was observed to few columns of subjects.
@@ -52,10 +132,10 @@ class SmoothFit:
         self.weights = weights
         x, self.moved = log_log(s)
         self.terms, self.knots = _choose_knots(x, weights, knots)
-        self.fit = regress(self._columns_to_change(x))
+        self.fit = regress(self._columns(x))
         if self.terms == "spline" and not self.fit.identified:
             self.terms, self.knots = "line", np.empty(0)
-            self.fit = regress(self._columns_to_change(x))
+            self.fit = regress(self._columns(x))
         if not self.fit.identified:
             raise UndefinedMetricError(
                 "the smooth calibration curve is not identified by these outcomes: observed on "
@@ -63,10 +143,6 @@ class SmoothFit:
                 "highest predictions"
             )
         self.hazard = self.fit.hazard(time)
-
-    def _columns_to_change(self, x: Floats) -> Floats:
-        """Columns that a fit may standardise in place."""
-        return self._columns(x.copy() if self.terms == "line" else x)
 
     def observed(self) -> Floats:
         """Smooth observed probability of each subject."""
@@ -79,43 +155,30 @@ class SmoothFit:
         np.expm1(relative, out=relative)
         return np.negative(relative, out=relative)
 
-    def mean(self, values: Floats) -> float:
-        """Average over subjects."""
-        if self.weights is None:
-            return float(values.mean())
-        return float(np.average(values, weights=self.weights))
-
     def _columns(self, x: Floats) -> Floats:
+        """Columns of a fit, which may standardise them in place."""
         if self.terms == "spline":
             return restricted_cubic_spline(x, self.knots)
-        return x[None, :] if self.terms == "line" else np.zeros((1, x.size))
+        return x[None, :].copy() if self.terms == "line" else np.zeros((1, x.size))
 
     def at(self, s: Floats) -> Floats:
         """Smooth observed probability for predicted survival `s`."""
         columns = self._columns(log_log(s)[0])
         return self._probability(np.exp(self.fit.log_risk(columns)), self.hazard)
 
-    @cached_property
-    def _changes(self) -> Floats:
-        return self.fit.influences(self.time)
-
-    def changes(self) -> tuple[Floats, Floats]:
-        """Derivatives of (beta, hazard) with respect to each frequency."""
-        return self._changes[:-1], self._changes[-1]
-
-    def psi(self, observed: Floats, gap: Floats, ici: float, influence: Floats) -> Floats:
+    def influence(self, observed: Floats, gap: Floats, ici: float, influence: Floats) -> Floats:
         """First-order contributions to the mean distance; `gap` is overwritten.
 
         `influence` holds the derivatives of (beta, hazard) by each frequency, (p + 1, n).
         """
         total = float(self.weight.sum())
         # d observed / d hazard and / d beta, averaged with the sign of the distance.
-        pull = self.fit.relative_risk()
-        for part in chunks(pull.size):
-            pull[part] *= (1 - observed[part]) * np.sign(gap[part]) * (self.weight[part] / total)
-        size, sums = float(pull.sum()), self.fit.column_sums(pull)
-        del pull
-        change = combine(np.append(self.fit.per_unit(sums * self.hazard), size), influence)
+        slope = self.fit.relative_risk()
+        for part in chunks(slope.size):
+            slope[part] *= (1 - observed[part]) * np.sign(gap[part]) * (self.weight[part] / total)
+        size, sums = float(slope.sum()), self.fit.column_sums(slope)
+        del slope
+        change = combine(np.append(sums * self.hazard, size), influence)
         np.abs(gap, out=gap)
         gap -= ici
         gap /= total
@@ -123,7 +186,7 @@ class SmoothFit:
         change *= self.weight
         return change
 
-    def law(
+    def distribution(
         self, ici: float, influence: Floats, clusters: Clusters | None = None, *,
         events: float = float("inf"), freedom: float = float("inf"),
     ) -> SmoothGap | None:  # fmt: skip
@@ -132,7 +195,7 @@ class SmoothFit:
             return None
         s, weight = self._at_even_ranks()
         x = log_log(s)[0]
-        columns = self._columns(x.copy())
+        columns = self._columns(x)
         gap = self.fit.log_risk(columns) + np.log(self.hazard) - x
         change = np.vstack((columns - self.fit.mean[:, None], np.full(x.size, 1 / self.hazard))).T
         total = float(self.weight.sum())
@@ -155,30 +218,28 @@ class SmoothFit:
 
     def _at_even_ranks(self) -> tuple[Floats, Floats]:
         """Predictions of some subjects at even ranks, frequencies counted, and their weights."""
-        if self.weights is None:
-            s, end = np.sort(self.s), np.arange(1.0, self.s.size + 1)
-            weight = np.ones(s.size)
-        else:
-            order = sorting_order(self.s)
-            s, weight = self.s[order], self.weights[order]
-            end = np.cumsum(weight)
+        order = sorting_order(self.s)
+        s, weight = self.s[order], self.weight[order]
+        end = np.cumsum(weight)
         if end[-1] <= _POINTS:
             return s, weight
         ranks = (np.arange(_POINTS) + 0.5) * (end[-1] / _POINTS)
         return s[end.searchsorted(ranks)], np.ones(_POINTS)
 
-    def resampled(self, counts: Floats) -> float:
-        """Mean distance under other frequencies, by one Newton step."""
-        drawn = counts[self.rows]
-        *step, rise = product(self._changes, drawn - self.weight)
-        # With very few events a step may leave every bound; such a replicate counts as undefined.
-        with np.errstate(over="ignore", invalid="ignore"):
-            relative = self.fit.relative_risk(np.array(step))
-            gap = self._probability(relative, max(self.hazard + float(rise), 0.0))
-            gap -= 1.0
-            gap += self.s
-            np.abs(gap, out=gap)
-        return dot(gap, drawn) / float(drawn.sum())
+
+def weighted_quantile(
+    values: Floats, weight: Floats | None, q: Any, *, overwrite: bool = False
+) -> Floats:
+    """Quantiles with lines between order statistics (R's type 7), each repeated `weight` times."""
+    if weight is None:
+        return np.asarray(np.quantile(values, q, overwrite_input=overwrite))
+    order = sorting_order(values)
+    w, ordered = weight[order], values[order]
+    # An order statistic holds its value over w places; where w < 1 it keeps a point of the scale.
+    end = np.cumsum(w)
+    centre, half = end - (1.0 + w) / 2, np.maximum(w - 1.0, 0.0) / 2
+    places = np.stack((centre - half, centre + half), axis=1).ravel()
+    return np.interp(np.asarray(q) * (end[-1] - 1.0), places, np.repeat(ordered, 2))
 
 
 def _choose_knots(x: Floats, weight: Floats | None, knots: int) -> tuple[str, Floats]:
@@ -187,14 +248,9 @@ def _choose_knots(x: Floats, weight: Floats | None, knots: int) -> tuple[str, Fl
         return "constant", np.empty(0)
     where = np.atleast_1d(weighted_quantile(x, weight, list(KNOTS[knots])))
     # Quantiles between two values make distinct knots out of too few different predictions.
-    if (np.diff(where) > 0).all() and _different(x, knots):
+    if (np.diff(where) > 0).all() and np.unique(x).size >= knots:
         return "spline", where
     return "line", np.empty(0)
-
-
-def _different(x: Floats, least: int) -> bool:
-    """Whether there are that many different values; the first ones usually tell."""
-    return any(np.unique(some).size >= least for some in (x[:_FIRST], x))
 
 
 def restricted_cubic_spline(x: Floats, knots: Floats) -> Floats:

@@ -14,12 +14,11 @@ from ..._tools.arrays import Bools, Floats, Ints
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import UndefinedMetricError
-from ...reference.pseudo_incidence import PseudoIncidence, PseudoIncidenceGivenEntry
+from ...estimators.pseudo_incidence import PseudoIncidence
 from ..checks import read_curves
 from ..one_cause import one_cause
-from ..problem import Problem
-from ..robust_status import status_convention
-from ..supported import supported_time
+from ..robust_status import happened_at, status_convention, status_support
+from ..task import Task, supported_time
 from .inputs import (
     checked_time,
     description,
@@ -28,31 +27,23 @@ from .inputs import (
     survival_at,
     taking_part,
 )
-from .robust import RobustStatus
-
-Pseudo = PseudoIncidence | PseudoIncidenceGivenEntry | RobustStatus
 
 
-def pseudo_observations(y: Outcomes, competes: Bools | None, time: float) -> Pseudo:
-    """Pseudo-observations of the status free of the event at a time; all subjects are present.
+@dataclass(frozen=True)
+class RobustStatus:
+    """Doubly robust pseudo-observations of the status free of the event at a time."""
 
-    Under delayed entry, given that at entry, before the time. Refuses where everybody or nobody has
-    the event by then.
-    """
-    kind = PseudoIncidence if y.entry is None else PseudoIncidenceGivenEntry
-    pseudo: Pseudo = kind.of(y, competes, time)
-    _refuse_certain(pseudo.survival, competes, time)
-    return pseudo
+    #: Their mean, and each of them; how often each subject counts.
+    survival: float
+    values: Floats
+    weight: Floats
+
+    def pulled(self, h: Floats) -> Floats:
+        """What each subject's presence changes in those of others: nothing."""
+        return np.zeros(self.weight.size)
 
 
-def _refuse_certain(survival: float, competes: Bools | None, time: float) -> None:
-    """Refuse a time by which everybody or nobody has the event."""
-    if not 0 < survival < 1:
-        who = "nobody" if survival >= 1 else "everybody"
-        which = "the event" if competes is None else "an event of the cause"
-        raise UndefinedMetricError(
-            f"{who} has {which} by time {time:g}, so no finite intercept is best"
-        )
+Pseudo = PseudoIncidence | RobustStatus
 
 
 @dataclass(frozen=True)
@@ -90,7 +81,7 @@ class StatusAtTime:
         probability: str = "survival",
         cause: int | str | None = None,
     ) -> StatusAtTime:
-        """Check the arguments; refuse where everybody or nobody has the event by the time."""
+        """Check the arguments."""
         asked = one_cause(y_true, curves, None, cause, entry=True)
         y = asked.y
         time, predicted = checked_time(time), read_curves(asked.curves)
@@ -100,47 +91,40 @@ class StatusAtTime:
         part = y if everybody else y[rows]
         refuse_past_follow_up(part, time)
         competes = asked.competes if asked.competes is None else asked.competes[rows]
-        pseudo = pseudo_observations(part, competes, time)
+        pseudo = PseudoIncidence.of(part, competes, time)
         convention, support = description(y, predicted, asked)
         estimate = "Kaplan-Meier" if competes is None else "Aalen-Johansen"
         how = "infinitesimal jackknife" if y.entry is None else "given entry"
         convention |= {
             "time": time,
             "observed": f"pseudo-observations of {estimate} ({how})",
-            "link": "complementary log-log, least squares",
         }
         support |= read_past(y, predicted, time) | events_by(part, competes, time)
         return cls(y, rows, time, s if everybody else s[rows], pseudo, convention, support)
 
     @classmethod
-    def asked(
-        cls, problem: Problem, prediction: Prediction, time: float | None = None
-    ) -> StatusAtTime:
+    def asked(cls, task: Task, prediction: Prediction, time: float | None = None) -> StatusAtTime:
         """Return the status that a question of `evaluate` is about, at its time or another."""
-        at = supported_time(problem) if time is None else time
-        found = cls.of(problem.y, prediction.curves, at, cause=problem.cause)
-        if not problem.robust:
+        at = supported_time(task) if time is None else time
+        found = cls.of(task.y, prediction.curves, at, cause=task.cause)
+        if not task.robust:
             return found
-        pseudo = RobustStatus.asked(problem, at, found.rows)
-        _refuse_certain(pseudo.survival, problem.competes, at)
-        convention = found.convention | status_convention(problem, at)
-        return replace(found, pseudo=pseudo, convention=convention)
+        values, weight = 1.0 - happened_at(task, at)[found.rows], task.y.weight[found.rows]
+        pseudo = RobustStatus(float(np.average(values, weights=weight)), values, weight)
+        convention = found.convention | status_convention(task, at)
+        support = found.support | status_support(task, at).result()
+        return replace(found, pseudo=pseudo, convention=convention, support=support)
 
-    @property
-    def frequency(self) -> Floats | None:
-        """Frequencies of all subjects, where there are any."""
-        return self.y.weight if self.y.weighted else None
-
-    def to_all(self, values: Floats, absent: float) -> Floats:
-        """Put values of those who take part to where the subjects came from."""
-        return put_back(values, self.rows, len(self.y), absent)
-
-
-def put_back(values: Floats, rows: Ints, size: int, absent: float) -> Floats:
-    """Put values to the rows that they came from, and `absent` to the others."""
-    out = np.full(size, absent)
-    out[rows] = values
-    return out
+    def regressed(self) -> StatusAtTime:
+        """Return itself for a regression; refuse where everybody or nobody has the event."""
+        if not 0 < self.pseudo.survival < 1:
+            who = "nobody" if self.pseudo.survival >= 1 else "everybody"
+            which = "an event of the cause" if "cause" in self.convention else "the event"
+            raise UndefinedMetricError(
+                f"{who} has {which} by time {self.time:g}, so no finite intercept is best"
+            )
+        convention = self.convention | {"link": "complementary log-log, least squares"}
+        return replace(self, convention=convention)
 
 
 def events_by(y: Outcomes, competes: Bools | None, time: float) -> dict[str, Any]:

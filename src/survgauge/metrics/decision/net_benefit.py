@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Bools, Floats, to_numpy, vector
-from ..._tools.plain import as_frame
-from ..._tools.short_repr import ShortRepr
+from ..._tools.text import ShortRepr, as_frame
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, one_of
-from ...reference.estimated_g import Pulls
+from ...estimators.aalen_johansen import free_at
+from ...estimators.estimated_g import Derivative
 from ..calibration.inputs import (
     checked_time,
     description,
@@ -26,11 +26,11 @@ from ..calibration.inputs import (
     survival_at as predicted_survival,
 )
 from ..checks import read_curves
-from ..conventions import convention_of
-from ..details import Details, paired_error, standard_error
+from ..conventions import Convention
 from ..ipcw import CensoringWeights
-from ..one_cause import OneCause, free_at, one_cause
+from ..one_cause import OneCause, one_cause
 from ..probability.treatment import ROUNDING
+from ..score import Score, paired_error
 from ..terms import Terms
 
 METHODS = ("kaplan_meier", "ipcw")
@@ -80,11 +80,6 @@ class NetBenefit(ShortRepr):
         return self.values / self.incidence if self.incidence > 0 else self.values * np.nan
 
     @property
-    def standardised_stderr(self) -> Floats:
-        """Standard errors of `standardised`: the observed risk is estimated too."""
-        return self._share_errors(self.standardised, lambda p: self._question.at(p).psi)
-
-    @property
     def interventions_avoided(self) -> Floats:
         """Treatments avoided per subject, compared with treating everybody, at no lost benefit.
 
@@ -115,23 +110,6 @@ class NetBenefit(ShortRepr):
         ]
         return self.values - other.values, np.array(errors)
 
-    def standardised_difference(self, other: NetBenefit) -> tuple[Floats, Floats]:
-        """`difference` as a share of the observed risk, with its standard errors."""
-        gap = self.difference(other)[0] / (self.incidence or np.nan)
-        mine, theirs = self._question, other._question
-        return gap, self._share_errors(gap, lambda p: mine.at(p).psi - theirs.at(p).psi)
-
-    def _share_errors(self, shares: Floats, psi: Callable[[float], Floats]) -> Floats:
-        """Standard errors of shares of the observed risk, by the rule of a quotient."""
-        whole, incidence = self._question.treat_all(0.0), self.incidence or np.nan
-        parts = zip(self.thresholds, shares, strict=True)
-        return np.array(
-            [
-                standard_error((psi(p) - v * whole.psi) / incidence, whole.frequency)
-                for p, v in parts
-            ]
-        )
-
     def frame(self) -> Any:
         """Return a pandas frame with one row per threshold."""
         names = (
@@ -149,65 +127,31 @@ class DecisionQuestion:
 
     y: Outcomes
     risk: Floats
-    time: float
-    method: str
+    #: Time, method, and name of the cause that is treated, of several.
+    asked: tuple[float, str, str | None]
     rule: Rule
-    #: Name of the cause that is treated, of several.
-    cause: str | None = None
 
     def asks_as(self, other: DecisionQuestion) -> bool:
         """Whether another question is about the same subjects, time, method and cause."""
         mine, theirs = self.y, other.y
         same = np.array_equal(mine.time, theirs.time) and np.array_equal(mine.event, theirs.event)
-        asked = (self.time, self.method, self.cause)
-        return same and asked == (other.time, other.method, other.cause)
+        return same and self.asked == other.asked
 
     def treated(self, threshold: float) -> Bools:
         """Whose risk is at least the threshold."""
         return self.risk >= threshold - ROUNDING
 
-    def at(self, threshold: float) -> Details:
-        """Net benefit of treating subjects from a threshold on."""
-        return self._of(self.treated(threshold), threshold)
-
-    def treat_all(self, threshold: float) -> Details:
-        """Net benefit of treating everybody."""
-        return self._of(np.ones(len(self.y), dtype=bool), threshold)
-
-    def _of(self, treated: Bools, threshold: float) -> Details:
-        value, psi, open_ended = self.rule(treated, threshold / (1 - threshold))
+    def at(self, threshold: float, treated: Bools | None = None) -> Score:
+        """Net benefit of treating subjects from a threshold on, or those that are given."""
+        treated = self.treated(threshold) if treated is None else treated
+        value, contributions, open_ended = self.rule(treated, threshold / (1 - threshold))
         frequency = self.y.weight if self.y.weighted else None
-        return Details(value, {}, {"open_ended": open_ended}, psi, frequency)
+        return Score(value, {}, {"open_ended": open_ended}, contributions, frequency)
 
 
-def question(
-    asked: OneCause, risk: Floats, time: float, method: str, censoring: Any = None
-) -> DecisionQuestion:
-    """Return a question about net benefits, given checked arguments."""
-    rule = (
-        _kaplan_meier_rule(asked.y, asked.competes, time)
-        if method == "kaplan_meier"
-        else _ipcw_rule(asked, time, censoring)
-    )
-    return DecisionQuestion(asked.y, risk, time, method, rule, asked.name)
-
-
-def rule_of(method: str | None, y: Outcomes) -> str:
-    """Return how censored subjects count: as asked for, or as goes with the outcomes."""
-    if method is None:
-        return "kaplan_meier" if y.entry is None else "ipcw"
-    one_of("method", method, METHODS)
-    if method == "kaplan_meier" and y.entry is not None:
-        raise InputError(
-            "method 'kaplan_meier' does not go with delayed entry: who is treated depends on when "
-            "they entered, so that Kaplan-Meier of the treated mixes risk sets that are not alike; "
-            "use method='ipcw', or leave method out"
-        )
-    return method
-
-
-def _kaplan_meier_rule(y: Outcomes, competes: Bools | None, time: float) -> Rule:
+def _kaplan_meier_rule(asked: OneCause, time: float) -> Rule:
     """Kaplan-Meier (or Aalen-Johansen) of the treated tells how many of them have the event."""
+    y, competes = asked.y, asked.competes
     total = float(y.weight.sum())
     # In the order of time once: looking up 100 thresholds is then ten times as fast.
     order = y.order()
@@ -216,20 +160,22 @@ def _kaplan_meier_rule(y: Outcomes, competes: Bools | None, time: float) -> Rule
     everybody = free_at(by_time, others, time)
 
     def rule(treated: Bools, odds: float) -> tuple[float, Floats, bool]:
-        psi = np.zeros(len(y))
+        contributions = np.zeros(len(y))
         chosen = treated[order]
         rows = order[chosen]
         share = float(y.weight[rows].sum()) / total
         if share == 0:
-            return 0.0, psi, False
+            return 0.0, contributions, False
         found = everybody
         if not chosen.all():
             found = free_at(by_time[chosen], None if others is None else others[chosen], time)
         each = 1 - found.value * (1 + odds)
         value = share * each
-        psi[rows] = y.weight[rows] * each / total - share * (1 + odds) * found.psi
-        psi -= y.weight * value / total
-        return value, psi, found.open_ended
+        contributions[rows] = (
+            y.weight[rows] * each / total - share * (1 + odds) * found.contributions
+        )
+        contributions -= y.weight * value / total
+        return value, contributions, found.open_ended
 
     return rule
 
@@ -237,7 +183,7 @@ def _kaplan_meier_rule(y: Outcomes, competes: Bools | None, time: float) -> Rule
 def _ipcw_rule(asked: OneCause, time: float, censoring: Any) -> Rule:
     """Subjects whose status is known stand for those who were censored before."""
     y, competes = asked.y, asked.competes
-    weights = CensoringWeights(y, asked.y_train, censoring, convention_of(None))
+    weights = CensoringWeights(y, asked.y_train, censoring, Convention())
     known = np.where(y.event & (y.time <= time), weights.event_weight, 0.0)
     # Who had a competing event has none of the cause, and is treated in vain.
     had = known if competes is None else np.where(competes, 0.0, known)
@@ -248,12 +194,12 @@ def _ipcw_rule(asked: OneCause, time: float, censoring: Any) -> Rule:
     everybody = y.weight * taking_part(y, time)
 
     def rule(treated: Bools, odds: float) -> tuple[float, Floats, bool]:
-        mass = everybody * treated
-        event, survivor = mass * (had - odds * vain), -odds * mass * free
+        weight = everybody * treated
+        event, survivor = weight * (had - odds * vain), -odds * weight * free
         own = None if y.entry is None else survivor
-        pulls = Pulls(event, np.array([survivor.sum()]), np.array([time]), own)
-        found = Terms(event + survivor, everybody, pulls=pulls).mean(None, estimated)
-        return found.value, found.psi, False  # type: ignore[return-value]
+        derivative = Derivative(event, np.array([survivor.sum()]), np.array([time]), own)
+        found = Terms(event + survivor, everybody, derivative=derivative).mean(None, estimated)
+        return found.value, found.contributions, False  # type: ignore[return-value]
 
     return rule
 
@@ -330,39 +276,47 @@ def net_benefit(
     >>> found.values.round(3), found.treat_all.round(3)
     (array([0.444, 0.5  ]), array([0.407, 0.111]))
     """
-    asked_for = one_cause(y_true, risk_or_curves, y_train, cause, entry=True)
-    y = asked_for.y
-    method = rule_of(method, y)
-    time, predicted = checked_time(time), read_curves(asked_for.curves)
-    risk = _risk(y, predicted, time)
+    asked = one_cause(y_true, risk_or_curves, y_train, cause, entry=True)
+    y = asked.y
+    if method is None:
+        method = "kaplan_meier" if y.entry is None else "ipcw"
+    one_of("method", method, METHODS)
+    if method == "kaplan_meier" and y.entry is not None:
+        raise InputError(
+            "method 'kaplan_meier' does not go with delayed entry: who is treated depends on when "
+            "they entered, so that Kaplan-Meier of the treated mixes risk sets that are not alike; "
+            "use method='ipcw', or leave method out"
+        )
+    time, predicted = checked_time(time), read_curves(asked.curves)
+    # Probabilities come back as they are, whatever they are of: 1 - (1 - r) would lose a digit.
+    risk = predicted_survival(y, predicted, time, "survival", "risk_or_curves")
+    risk = 1.0 - risk if isinstance(predicted, SurvivalCurves) else risk
     past = read_past(y, predicted, time)
     refuse_past_follow_up(y.present(), time)
     if censoring is not None and method != "ipcw":
         raise InputError(f"censoring is read by method='ipcw' only; got method={method!r}")
     levels = _thresholds(thresholds)
-    asked = question(asked_for, risk, time, method, censoring)
-    # One threshold after the other: contributions of all at once would fill the memory.
-    found = np.array([_numbers(asked.at(p), asked.treat_all(p)) for p in levels]).T
-    values, errors, treat_all, treat_all_errors, gain_errors, open_ended = found
-    described, support = description(y, predicted, asked_for)
+    ipcw = method == "ipcw"
+    rule = _ipcw_rule(asked, time, censoring) if ipcw else _kaplan_meier_rule(asked, time)
+    question, everybody = DecisionQuestion(y, risk, (time, method, asked.name), rule), y.weight >= 0
+    weight = y.weight * taking_part(y, time)
+    rows = []
+    for p in levels:  # one after the other: contributions of all at once would fill the memory
+        model, treat_all = question.at(p), question.at(p, everybody)
+        share = float(np.average(question.treated(p), weights=weight))
+        errors = model.stderr, treat_all.stderr, paired_error(model, treat_all)
+        rows.append((model.value, treat_all.value, *errors, share, model.support["open_ended"]))
+    values, all_values, stderr, all_stderr, gain_stderr, treated, open_ended = np.array(rows).T
+    described, support = description(y, predicted, asked)
     described |= {"method": method, "time": time, "treated": "risk at least the threshold"}
     support |= past
     support["open_ended_thresholds"] = int(open_ended.sum())
     if y.count < 2:
         support["note"] = "there is one subject only, so net benefits have no standard error"
-    mass = y.weight * taking_part(y, time)
-    share = [float(np.average(asked.treated(p), weights=mass)) for p in levels]
     return NetBenefit(
-        levels, values, errors, treat_all, treat_all_errors, values - treat_all, gain_errors,
-        np.array(share), asked.treat_all(0.0).value, time, described, support, asked,
+        levels, values, stderr, all_values, all_stderr, values - all_values, gain_stderr, treated,
+        question.at(0.0, everybody).value, time, described, support, question,
     )  # fmt: skip
-
-
-def _risk(y: Outcomes, predicted: Any, time: float) -> Floats:
-    """Risk of the event by a time: as given, or 1 - S of curves."""
-    # Probabilities come back as they are, whatever they are of: 1 - (1 - r) would lose a digit.
-    found = predicted_survival(y, predicted, time, "survival", "risk_or_curves")
-    return 1.0 - found if isinstance(predicted, SurvivalCurves) else found
 
 
 def _thresholds(given: Any) -> Floats:
@@ -377,12 +331,3 @@ def _thresholds(given: Any) -> Floats:
             f"{levels.max():g}"
         )
     return levels
-
-
-def _numbers(model: Details, everybody: Details) -> tuple[float, ...]:
-    """Net benefits with their standard errors, that of the difference, whether a curve ends."""
-    gain = model.psi - everybody.psi  # type: ignore[operator]
-    return (
-        model.value, model.stderr, everybody.value, everybody.stderr,
-        standard_error(gain, model.frequency), float(model.support["open_ended"]),
-    )  # fmt: skip

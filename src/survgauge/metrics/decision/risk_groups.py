@@ -10,14 +10,14 @@ from scipy.special import ndtr, ndtri
 
 from ..._tools.arrays import Floats, Ints, numbers, positive, to_numpy, vector, whole_number
 from ..._tools.arrays import probability as checked_probability
-from ..._tools.plain import as_frame
+from ..._tools.text import as_frame
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import InputError, UndefinedMetricError
-from ...reference.kaplan_meier import KaplanMeier
-from ...reference.survival_at import restricted_mean, survival_at
-from ..calibration.kernels import risk_groups as equal_groups
-from ..logrank import log_rank_groups
+from ...estimators.aalen_johansen import AalenJohansen, free_at
+from ...estimators.kaplan_meier import KaplanMeier
+from ..calibration.risk_rates import risk_groups as equal_groups
+from ..group_tests import log_rank_test
 
 #: What groups are by, where no time is given, by what a model predicts.
 _RISKS = {"curves": "minus the median", "times": "minus the predicted time", "risk": "as given"}
@@ -146,7 +146,7 @@ def risk_groups(
     Notes
     -----
     Standard errors are Greenwood's. Groups are made from the predictions alone, so the log-rank
-    test has its usual law for subjects that the model was not fitted to.
+    test has its usual distribution for subjects that the model was not fitted to.
 
     Examples
     --------
@@ -165,16 +165,18 @@ def risk_groups(
         label[members] = k
     parts = [y[members] for members in rows]
     if len(parts) < 2:
+        if cuts is None:
+            raise UndefinedMetricError(f"the predicted risks ({kind}) are the same for everybody")
         raise UndefinedMetricError(
-            "risk_groups needs predictions that make at least two groups; the risks "
-            f"({kind}) lie between {risk[present].min():g} and {risk[present].max():g}, "
-            + ("so all are equal" if cuts is None else f"on one side of the cuts {cuts}")
+            f"the predicted risks ({kind}) lie between {risk[present].min():g} and "
+            f"{risk[present].max():g}, on one side of the cuts {cuts}"
         )
     curves = tuple(KaplanMeier.fit(part) for part in parts)
     end = _tau(curves, tau)
-    at_end = [survival_at(part, end) for part in parts]
-    means = np.array([restricted_mean(part, end) for part in parts])
-    statistic, freedom, p_value = log_rank_groups(parts)
+    at_end = [free_at(part, None, end) for part in parts]
+    until = end or np.finfo(np.float64).tiny  # everybody left at time 0
+    estimates = [AalenJohansen.fit(part) for part in parts]
+    test = log_rank_test(*parts)
     return RiskGroups(
         label,
         group_names(len(parts)),
@@ -183,12 +185,12 @@ def risk_groups(
         curves,
         end,
         np.array([found.value for found in at_end]),
-        np.array([_greenwood(part, found.psi) for part, found in zip(parts, at_end, strict=True)]),
-        means[:, 0],
-        means[:, 1],
-        statistic,
-        freedom,
-        p_value,
+        np.array([found.stderr for found in at_end]),
+        np.array([end - found.rmtl(until, 1) for found in estimates]),
+        np.array([found.rmtl_stderr(until, 1) for found in estimates]),
+        test.statistic,
+        test.freedom,
+        test.p_value,
         {"risk": kind, "tau": end},
         y,
     )
@@ -239,8 +241,3 @@ def group_names(number: int) -> tuple[str, ...]:
     """Names of groups of risk: low, medium and high, or numbers."""
     usual = {2: ("low", "high"), 3: ("low", "medium", "high")}
     return usual.get(number, tuple(str(k + 1) for k in range(number)))
-
-
-def _greenwood(y: Outcomes, psi: Floats) -> float:
-    """Standard error from contributions; a row of weight w stands for w subjects."""
-    return float(np.sqrt(np.sum(psi**2 / y.weight)))

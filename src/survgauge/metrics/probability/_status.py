@@ -1,33 +1,36 @@
-"""From arguments to a scheme: whose status is known when, with which weight, up to which time."""
+"""From arguments to weights: whose status is known when, with which weight, up to which time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..._tools.arrays import LARGEST, Bools, Floats, Ints, one_number, shown, vector
-from ..._tools.places import look_up
+from ..._tools.arrays import Bools, Floats, Ints, vector
+from ..._tools.sorting import look_up
 from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
+from ...data.interpolation import Scratch
+from ...data.intervals import sampled
 from ...data.outcomes import Outcomes
-from ...data.sampling import sampled
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
-from ...reference.dependence import dependence_of
+from ...estimators.estimated_g import Derivative
 from ..checks import check_curves, check_times
-from ..conventions import Convention, convention_of
+from ..conventions import Convention
 from ..grids import STEPS, equal_steps, grid_weights, snapped
 from ..ipcw import CensoringWeights, check_policy
 from ..one_cause import one_cause
 from ..past_curve import share_of_times
 from ..support import Support
-from ._brier import Scheme
-from ._g_influence import ThroughG
-from ._states import States
 
 METHODS = ("ipcw", "unweighted", "administrative")
+
+#: Numbers of a block of rows, (rows, times), not to be written to.
+Reader = Callable[[slice, Scratch], Floats]
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Status:
     """One question about the status at given times, validated; curves may come and go."""
 
     y: Outcomes
-    mass: Floats
+    weight: Floats
     method: str
     convention: Convention
     weights: CensoringWeights
@@ -51,8 +54,8 @@ class Status:
     #: Cause that is predicted, and who had an event of another; None: one kind of event.
     cause: str | None = None
     competes: Bools | None = None
-    #: Predictions of every state, which are scored instead of the probability of being event-free.
-    states: States | None = None
+    #: Instead of the probability of being event-free, what losses are taken of: a reader of times.
+    reader: Callable[[Floats], Reader] | None = None
 
     @property
     def ipcw(self) -> bool:
@@ -62,8 +65,7 @@ class Status:
     @property
     def common_g(self) -> bool:
         """Whether one G serves all subjects."""
-        one = self.weights.km is not None and not self.weights.by_difference
-        return not self.ipcw or one
+        return not self.ipcw or self.weights.km is not None
 
     @property
     def undefined(self) -> bool:
@@ -76,30 +78,44 @@ class Status:
         return grid_weights(self.times, self.convention.integration)
 
     @cached_property
-    def scheme(self) -> Scheme:
-        """Who counts at each time, and how much."""
+    def change(self) -> NDArray[np.int32]:
+        """First column at which a subject is not known to be event-free, (n,)."""
         y, times = self.y, self.times
         change = look_up(times, y.time, "left").astype(np.int32)
-        known_at_own = self.method == "administrative"
-        if known_at_own or self.convention.censored_at_t == "event_free":
+        if self.method == "administrative" or self.convention.censored_at_t == "event_free":
             change[~y.event] = look_up(times, y.time[~y.event], "right")
-        leave: Ints | None = None if self.limit is None else look_up(times, self.limit, "right")
-        if not self.mass.all():  # absent subjects, whose losses may be infinite
-            leave = np.full(len(y), times.size) if leave is None else leave
-            leave = np.where(self.mass > 0, leave, 0)
-        event_weight = self.weights.event_weight if self.ipcw else y.event.astype(np.float64)
-        by_weight = self.convention.divisor == "weights"
-        if not self.ipcw:
-            by_weight = self.method != "unweighted" or self.convention.unweighted_divisor == "known"
-        common = self._inverse if self.common_g else np.empty(0)
-        own = None if self.common_g else self._own_inverse
-        difference = self.ipcw and self.weights.by_difference
-        enter = None if y.entry is None else look_up(times, y.entry, "right")
-        if enter is not None:
-            enter[y.entry == 0] = 0
-        given = times, change, leave, event_weight, common, self.mass, by_weight, own
-        reader = None if self.states is None else self.states.reader_of(times, change)
-        return Scheme(*given, difference, self.competes, reader, enter)
+        return change
+
+    @cached_property
+    def leave(self) -> Ints | None:
+        """First column at which a subject is out of the average, (n,); None: never."""
+        leave: Ints | None = None
+        if self.limit is not None:
+            leave = look_up(self.times, self.limit, "right")
+        if not self.weight.all():  # subjects of zero weight, whose losses may be infinite
+            leave = np.full(len(self.y), self.times.size) if leave is None else leave
+            leave = np.where(self.weight > 0, leave, 0)
+        return leave
+
+    @cached_property
+    def enter(self) -> Ints | None:
+        """First column at which a subject has entered, (n,); None: all from the first."""
+        entry = self.y.entry
+        if entry is None:
+            return None
+        return np.where(entry == 0, 0, look_up(self.times, entry, "right"))
+
+    @cached_property
+    def event_weight(self) -> Floats:
+        """a, the weight after the event; zero for censored subjects; (n,)."""
+        return self.weights.event_weight if self.ipcw else self.y.event.astype(np.float64)
+
+    @property
+    def by_weight(self) -> bool:
+        """Whether the divisor is the sum of weights instead of the number of subjects."""
+        if self.ipcw:
+            return self.convention.divisor == "weights"
+        return self.method != "unweighted" or self.convention.unweighted_divisor == "known"
 
     @cached_property
     def _common(self) -> Floats:
@@ -107,29 +123,70 @@ class Status:
         return self.weights.survivors_at(self.times)
 
     @cached_property
-    def _inverse(self) -> Floats:
+    def survivor_weight(self) -> Floats:
+        """b, the weight while event-free, where it is the same for all subjects: (K,)."""
         return 1.0 / self._common if self.ipcw else np.ones(self.times.size)
 
-    def _own_inverse(self, k: int) -> Floats:
-        g = self.weights.survivors(self.times[k])
-        return np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
+    def weight_at(self, k: int) -> Floats:
+        """p at times[k]: 0 for who has not entered yet."""
+        return self.weight if self.enter is None else np.where(self.enter <= k, self.weight, 0.0)
+
+    def block(self, rows: slice, scratch: Scratch) -> tuple[Bools, Floats]:
+        """Who is event-free, and W, of a block of rows at all times, where G is that of all."""
+        columns = np.arange(self.times.size, dtype=np.int32)
+        change = self.change[rows, None]
+        shape = len(change), columns.size
+        alive = np.greater(change, columns, out=scratch("alive", shape, np.bool_))
+        weight: Floats = scratch("weight", shape)
+        weight[...] = self.event_weight[rows, None]
+        np.copyto(weight, self.survivor_weight, where=alive)
+        if self.leave is not None:
+            weight[self.leave[rows, None] <= columns] = 0.0
+        return alive, weight
+
+    def column(self, k: int) -> tuple[Bools, Floats]:
+        """Who is event-free, and W, of all subjects at times[k]."""
+        alive = self.change > k
+        if self.common_g:
+            free = self.survivor_weight[k]
+        else:
+            g = self.weights.survivors(self.times[k])
+            free = np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
+        weight = np.where(alive, free, self.event_weight)
+        if self.leave is not None:
+            weight[self.leave <= k] = 0.0
+        return alive, weight
+
+    def without_event(self, alive: Bools, rows: slice = slice(None)) -> Bools:
+        """Who of `alive` and the others had no event of the cause that is predicted."""
+        if self.competes is None:
+            return alive
+        competes = self.competes[rows]
+        return alive | (competes[:, None] if alive.ndim == 2 else competes)
 
     @property
     def _own_g(self) -> bool:
         """Whether G is that of the test subjects."""
         return self.ipcw and self.weights.source == "test"
 
+    @property
+    def g_moves(self) -> bool:
+        """Whether the estimation of G is part of the contributions."""
+        return self._own_g and self.weights.contributions
+
     @cached_property
-    def through_g(self) -> ThroughG | None:
-        """What G of the test subjects adds to the contributions; None where G is another's."""
-        if not self._own_g or not self.weights.contributions:
-            return None
-        if self.y.entry is not None:
-            everything = np.ones(self.times.size, dtype=np.bool_)
-            return ThroughG(self.times, None, everything, None)
-        floor = self.convention.g_floor
-        moves = None if floor <= 0 else self.weights.at_own_time > floor
-        return ThroughG(self.times, moves, self._common > floor, self.weights.estimated)
+    def _above_floor(self) -> Bools:
+        """Events whose weight moves with G."""
+        return self.weights.at_own_time > self.convention.g_floor
+
+    def derivative(
+        self, event: Floats, survivors: Floats, columns: slice, own: Floats | None = None
+    ) -> Derivative:
+        """Derivative by the log weights at some times, without what stays at the floor of G."""
+        if self.convention.g_floor > 0:
+            event = np.where(self._above_floor, event, 0.0)
+            survivors = np.where(self._common[columns] > self.convention.g_floor, survivors, 0.0)
+        return Derivative(event, survivors, self.times[columns], own)
 
     def describe(self, curves: SurvivalCurves) -> dict[str, Any]:
         """Say which definitions a number of these curves follows."""
@@ -141,7 +198,7 @@ class Status:
             fields = self.convention.as_dict()
             for name in ("convention", "censored_at_t", "integration", "clip"):
                 convention[name] = fields[name]
-            convention["divisor"] = "known" if self.scheme.by_weight else "n"
+            convention["divisor"] = "known" if self.by_weight else "n"
         if self.cause is not None:
             convention["cause"] = self.cause
         convention["grid"] = self.grid
@@ -152,9 +209,9 @@ class Status:
 
     def support(self, curves: SurvivalCurves) -> Support:
         """Count what the data do and do not cover."""
-        y, last, mass = self.y, float(self.times[-1]), float(self.mass.sum())
+        y, last, weight = self.y, float(self.times[-1]), float(self.weight.sum())
         past = (y.time > self.horizon) & (y.weight > 0)
-        assumed = share_of_times(curves, self.times, self.mass)
+        assumed = share_of_times(curves, self.times, self.weight)
         support = Support(
             counts={
                 "subjects": y.count,
@@ -170,18 +227,21 @@ class Status:
             },
             # Of curves with grids of their own, the first to end tells.
             largest={"times_past_curves": int((self.times > curves.last_time.min()).sum())},
-            shares={"past_curve": (assumed * mass, mass)},
+            shares={"past_curve": (assumed * weight, weight)},
         )
         if self.ipcw:
-            used = self.scheme.event_weight[y.event & (y.time <= last) & (y.weight > 0)]
+            used = self.event_weight[y.event & (y.time <= last) & (y.weight > 0)]
             largest = float(used.max()) if used.size else 0.0
             if self.common_g:
-                largest = max(largest, float(self._inverse.max()))
+                largest = max(largest, float(self.survivor_weight.max()))
             reference = self.weights.reference
             support.counts["lost_events"] = self.weights.lost_events
             support.largest["largest_weight"] = largest
-            mass = float(self.scheme.mass_at(self.times.size - 1).sum())
-            support.shares["mean_weight"] = self.weights.mean_weight(last, self.mass) * mass, mass
+            weight = float(self.weight_at(self.times.size - 1).sum())
+            support.shares["mean_weight"] = (
+                self.weights.mean_weight(last, self.weight) * weight,
+                weight,
+            )
             support.facts["reference_subjects"] = reference.subjects
             support.facts["last_reference_time"] = reference.last_time
         return support
@@ -204,38 +264,27 @@ def make_status(
     censoring_times: Any = None,
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
-    dependence: Any = None,
-    follow_up: float | None = None,
     snap: bool = False,
-    weights: CensoringWeights | None = None,
     cause: int | str | None = None,
 ) -> tuple[Status, SurvivalCurves]:
     """Check all arguments and resolve the times that can be scored.
 
     `snap` says that `times` are equal steps, which follow observed times as those of None do;
-    `weights` are 1/G of the subjects, where it is known; `cause` is what is predicted, of several.
+    `censoring` may be 1/G of the subjects; `cause` is what is predicted, of several.
     """
     one_of("method", method, METHODS)
     check_policy(on_unsupported)
-    preset = convention_of(convention)
+    preset = Convention.of(convention)
     asked_for = one_cause(y_true, curves, y_train, cause, entry=method == "ipcw")
     y_train = asked_for.y_train
     y, sampling = sampled(asked_for.y, sample_weight)
     checked = check_curves(asked_for.curves, y)
-    mass = y.weight if sampling is None else sampling
-    if follow_up is not None and not 0 <= one_number(follow_up) <= LARGEST:
-        raise InputError(f"follow_up must be one time, not negative; got {shown(follow_up)}")
-    if method != "ipcw" and dependence_of(dependence) is not None:
-        raise InputError(
-            f"dependence goes with method='ipcw', which weights by 1/G; got {method!r}"
-        )
-    if cause is not None and dependence_of(dependence) is not None:
-        raise InputError("dependence goes with one kind of event; leave it or cause out")
-    if weights is None:
-        given = y, y_train, censoring, preset, follow_up
-        weights = CensoringWeights(*given, mass=sampling, dependence=dependence)
+    weight = y.weight if sampling is None else sampling
+    weights = censoring
+    if not isinstance(censoring, CensoringWeights):
+        weights = CensoringWeights(y, y_train, censoring, preset, weight=sampling)
     limit = _administrative(y, censoring_times) if method == "administrative" else None
-    horizon = _identified_until(y, mass, method, weights, limit, follow_up)
+    horizon = _identified_until(y, weight, method, weights, limit)
     horizon = min(horizon, _curves_until(checked))
     if times is None:
         if not horizon > 0:
@@ -255,14 +304,14 @@ def make_status(
             f"{left_out[-1]:g}; drop them or pass on_unsupported='truncate'"
         )
     if snap or times is None:
-        scored = _on_known_times(scored, y, mass, weights, checked)
+        scored = _on_known_times(scored, y, weight, weights, checked)
     if weights.by_subject and method == "ipcw" and not _anybody_weighs(weights, scored):
         raise UndefinedMetricError(
             "censoring(t, side) is 0 for every subject, so that nobody can be weighted by 1/G"
         )
     status = Status(
         y=y,
-        mass=mass,
+        weight=weight,
         method=method,
         convention=preset,
         weights=weights,
@@ -279,22 +328,22 @@ def make_status(
 
 
 def _on_known_times(
-    times: Floats, y: Outcomes, mass: Floats, weights: CensoringWeights, curves: SurvivalCurves
+    times: Floats, y: Outcomes, weight: Floats, weights: CensoringWeights, curves: SurvivalCurves
 ) -> Floats:
     """Equal steps, moved onto times of the subjects, of G and of the curves that they meet.
 
     A part of the subjects finds the same as all of them: a time that no subject of the part, no
     step of G and no step of the curves has changes nothing in it.
     """
-    known = [y.time if mass.all() else y.time[mass > 0]]
+    steps = [y.time if weight.all() else y.time[weight > 0]]
     if y.entry is not None:
-        known.append(y.entry[mass > 0])
+        steps.append(y.entry[weight > 0])
     if weights.km is not None and not weights.of_more:
-        known.append(weights.km.times)
+        steps.append(weights.km.times)
     given = curves.base if isinstance(curves, ConditionalCurves) else curves
     if given.shared_grid:
-        known.append(given.times)
-    return snapped(times, known)
+        steps.append(given.times)
+    return snapped(times, steps)
 
 
 def _administrative(y: Outcomes, censoring_times: Any) -> Floats:
@@ -318,17 +367,18 @@ def _administrative(y: Outcomes, censoring_times: Any) -> Floats:
 
 def _identified_until(
     y: Outcomes,
-    mass: Floats,
+    weight: Floats,
     method: str,
     weights: CensoringWeights,
     limit: Floats | None,
-    follow_up: float | None,
 ) -> float:
     """Last time with somebody of known status and, where it is used, G > 0."""
-    present: Bools = mass > 0
+    present: Bools = weight > 0
     if limit is not None:
         return float(limit[present].max())
-    end = float(y.time[present].max()) if follow_up is None else follow_up
+    end = weights.given_follow_up
+    if end is None:
+        end = float(y.time[present].max())
     if method == "ipcw":
         end = min(end, weights.identified_until)
         if weights.km is not None and not weights.survivors(end) > 0:

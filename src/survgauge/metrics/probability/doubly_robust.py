@@ -15,20 +15,20 @@ from ..._tools.arrays import Floats
 from ...data.curves import SurvivalCurves
 from ...data.predictions import Prediction
 from ...errors import UndefinedMetricError
-from ..details import Details
 from ..grids import equal_steps
-from ..problem import Problem
 from ..robust_status import happened_at, happened_by, status_convention, status_support
+from ..score import Score
+from ..task import Task
 from ..terms import Terms
 from .treatment import Treated
 
 
-def brier_terms(problem: Problem, prediction: Prediction, time: float) -> Terms:
+def brier_terms(task: Task, prediction: Prediction, time: float) -> Terms:
     """Return the doubly robust Brier score of each subject at a time."""
-    return _squared(problem, prediction, np.array([time]), np.ones(1), {"time": time})
+    return _squared(task, prediction, np.array([time]), np.ones(1), {"time": time})
 
 
-def integrated_terms(problem: Problem, prediction: Prediction, end: float, mean: bool) -> Terms:
+def integrated_terms(task: Task, prediction: Prediction, end: float, mean: bool) -> Terms:
     """Return the doubly robust score of each subject, integrated from 0 to `end`.
 
     By trapezoids over equal steps; with `mean` divided by `end`.
@@ -37,53 +37,49 @@ def integrated_terms(problem: Problem, prediction: Prediction, end: float, mean:
     share = np.full(times.size, times[1] - times[0])
     share[[0, -1]] /= 2
     rules = {"grid": f"{times.size - 1} equal steps from 0", "horizon": end}
-    return _squared(problem, prediction, times, share / end if mean else share, rules)
+    return _squared(task, prediction, times, share / end if mean else share, rules)
 
 
-def skill_details(
-    problem: Problem, prediction: Prediction, baseline: Prediction, time: float
-) -> Details:
+def skill_details(task: Task, prediction: Prediction, baseline: Prediction, time: float) -> Score:
     """Return the share of the baseline's Brier score that a model saves, at a time."""
-    frequency = problem.y.weight if problem.y.weighted else None
-    own = brier_terms(problem, prediction, time).mean(frequency)
-    base = brier_terms(problem, baseline, time).mean(frequency)
-    if not base.value > 0 or own.psi is None or base.psi is None:
+    frequency = task.y.weight if task.y.weighted else None
+    own = brier_terms(task, prediction, time).mean(frequency)
+    base = brier_terms(task, baseline, time).mean(frequency)
+    if not base.value > 0 or own.contributions is None or base.contributions is None:
         raise UndefinedMetricError("Kaplan-Meier makes no error at the time, so there is no share")
     ratio = own.value / base.value
-    psi = -(own.psi - ratio * base.psi) / base.value
-    return Details(1.0 - ratio, own.convention, own.support, psi, frequency)
+    contributions = -(own.contributions - ratio * base.contributions) / base.value
+    return Score(1.0 - ratio, own.convention, own.support, contributions, frequency)
 
 
-def treatment_terms(
-    problem: Problem, prediction: Prediction, time: float, threshold: float
-) -> Terms:
+def treatment_terms(task: Task, prediction: Prediction, time: float, threshold: float) -> Terms:
     """Return what treating each subject from a threshold of its risk on gains, doubly robust."""
-    rule, happened = Treated(threshold), happened_at(problem, time)
+    rule, happened = Treated(threshold), happened_at(task, time)
     treated = rule.treats(_curves(prediction).at(np.array([time]))[:, 0])
     gain = happened - rule.odds * (1.0 - happened)
     convention = {"threshold": threshold, "treated": "risk at least the threshold", "time": time}
-    convention |= status_convention(problem, time)
-    support, total = status_support(problem, time), float(problem.mass.sum())
+    convention |= status_convention(task, time)
+    support, total = status_support(task, time), float(task.weight.sum())
     support.shares |= {
-        "treated": (float(problem.mass @ treated), total),
-        "treat_all": (float(problem.mass @ gain), total),
+        "treated": (float(task.weight @ treated), total),
+        "treat_all": (float(task.weight @ gain), total),
     }
-    return Terms(problem.mass * treated * gain, problem.mass, convention, support)
+    return Terms(task.weight * treated * gain, task.weight, convention, support)
 
 
 def _squared(
-    problem: Problem, prediction: Prediction, times: Floats, share: Floats, rules: dict[str, Any]
+    task: Task, prediction: Prediction, times: Floats, share: Floats, rules: dict[str, Any]
 ) -> Terms:
     """Return sums over times of the doubly robust squared errors, times a share each."""
     curves, last = _curves(prediction), float(times[-1])
-    loss = np.empty(len(problem.y))
-    for rows, happened in happened_by(problem, times):
+    loss = np.empty(len(task.y))
+    for rows, happened in happened_by(task, times):
         predicted = curves[rows].at(times)
         loss[rows] = (np.square(1.0 - predicted) - happened * (1.0 - 2.0 * predicted)) @ share
-    convention = {"loss": "squared", **rules, **status_convention(problem, last)}
+    convention = {"loss": "squared", **rules, **status_convention(task, last)}
     with np.errstate(invalid="ignore"):
-        a = np.where(problem.mass > 0, problem.mass * loss, 0.0)
-    return Terms(a, problem.mass, convention, status_support(problem, last))
+        a = np.where(task.weight > 0, task.weight * loss, 0.0)
+    return Terms(a, task.weight, convention, status_support(task, last))
 
 
 def _curves(prediction: Prediction) -> SurvivalCurves:

@@ -2,20 +2,114 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._tools.arrays import Bools, Floats, stored_once
+from ...data.causes import Codes
 from ...data.curves import SurvivalCurves
+from ...data.incidence import IncidenceCurves
+from ...data.interpolation import GridColumns, Scratch
+from ...data.outcomes import Outcomes
 from ...errors import one_of
 from ..conventions import Convention
-from ..details import CurveResult, Details
 from ..one_cause import every_cause
-from ._states import States
-from ._status import Status, make_status
-from ._status_losses import AsRead, LogarithmicOfState, Rule
-from .status_scores import clip_of, integral, integral_details, score_curve
+from ..score import CurveResult, Score
+from ._status import Reader, Status, make_status
+from .status_scores import Logarithmic, Rule, clip_of, integral, integrals, score_curve
 
 LOSSES = ("log", "squared")
+
+
+@dataclass(frozen=True)
+class States:
+    """What is read of predictions of all causes."""
+
+    #: Of n subjects.
+    curves: IncidenceCurves
+    #: Cause of each event, counted from 1; 0: censored; of shape (n,).
+    codes: Codes
+    #: probability, squared: probability of the state that a subject is in; or squared distance
+    #: between the predicted probabilities and that state, added up over the states.
+    reads: str
+    #: Incidence of each cause at the entries, (causes, n), and S there; None: nobody enters late.
+    at_entry: Floats | None = None
+    scale: Floats | None = None
+
+    def given_entry(self, y: Outcomes) -> States:
+        """Return the same given no event by the entries of the subjects."""
+        if y.entry is None:
+            return self
+        entry = np.where(y.weight > 0, np.minimum(y.entry, self.curves.times[-1]), 0.0)
+        scale = self.curves.free_at_own(entry)
+        then = np.stack([self.curves.at_own(entry, cause) for cause in self.curves.causes])
+        # Where nothing is left the event comes at once, of a cause with its probability.
+        then[:, (scale <= 0) | (entry == 0)] = 0.0
+        return replace(self, at_entry=then, scale=np.where((scale > 0) & (entry > 0), scale, 1.0))
+
+    def reader_of(self, times: Floats, change: NDArray[np.int32]) -> Callable[[Floats], Reader]:
+        """Reader at some of `times`, of which those before `change` find a subject event-free."""
+        return lambda some: self._reader(some, times.searchsorted(some), change)
+
+    def _reader(self, some: Floats, columns: Any, change: NDArray[np.int32]) -> Reader:
+        grid = self.curves.times
+        # Past the grid nothing is asked for, unless the last values hold.
+        within = np.minimum(some, grid[-1])
+        places = GridColumns(grid, within, self.curves.interpolation, "hold", origin=0.0)
+        kinds: dict[str, Callable[..., Floats]] = {
+            "probability": self._probability,
+            "squared": self._squared,
+        }
+        read = kinds[self.reads]
+        return lambda rows, scratch: read(rows, scratch, places, change[rows, None] > columns)
+
+    def _causes(self, rows: slice, scratch: Scratch, places: GridColumns) -> Iterator[Floats]:
+        """Incidence of one cause after the other, each in the same memory, only to be read."""
+        values, own = self.curves.values, rows
+        if stored_once(values):  # one row stands for all
+            rows = slice(0, 1)
+        for cause in range(len(self.curves.causes)):
+            incidence = places.read(values[rows, cause], scratch)
+            if self.at_entry is None or self.scale is None:
+                yield incidence
+            else:
+                since = (incidence - self.at_entry[cause, own, None]) / self.scale[own, None]
+                yield np.maximum(since, 0.0)
+
+    def _probability(
+        self, rows: slice, scratch: Scratch, places: GridColumns, alive: Bools
+    ) -> Floats:
+        own: Floats = scratch("state", alive.shape)
+        free: Floats = scratch("free", alive.shape)
+        own.fill(1.0)
+        free.fill(1.0)
+        for cause, incidence in enumerate(self._causes(rows, scratch, places), 1):
+            free -= incidence
+            members = np.flatnonzero(self.codes[rows] == cause)
+            own[members] = incidence if len(incidence) == 1 else incidence[members]
+        np.copyto(own, np.maximum(free, 0.0, out=free), where=alive)
+        return own
+
+    def _squared(self, rows: slice, scratch: Scratch, places: GridColumns, alive: Bools) -> Floats:
+        loss: Floats = scratch("state", alive.shape)
+        free: Floats = scratch("free", alive.shape)
+        loss.fill(0.0)
+        free.fill(1.0)
+        for cause, incidence in enumerate(self._causes(rows, scratch, places), 1):
+            free -= incidence
+            happened = ~alive & (self.codes[rows, None] == cause)
+            gap = np.subtract(incidence, happened, out=scratch("gap", alive.shape))
+            gap *= gap
+            loss += gap
+        np.maximum(free, 0.0, out=free)
+        free -= alive
+        free *= free
+        loss += free
+        return loss
 
 
 def multi_cause_score(
@@ -106,7 +200,7 @@ def integrated_multi_cause_score(
     on_unsupported: str = "truncate",
     sample_weight: Any = None,
     clip: float | None = None,
-) -> float:
+) -> Score:
     """Integral of `multi_cause_score` over `times`, divided by its length: a loss.
 
     Parameters
@@ -121,9 +215,7 @@ def integrated_multi_cause_score(
 
     Returns
     -------
-    float
-        `integrated_multi_cause_score_details` gives the same with convention, support and
-        contributions.
+    Score
 
     Examples
     --------
@@ -132,6 +224,9 @@ def integrated_multi_cause_score(
     >>> curves = IncidenceCurves([9], [[[0.6], [0.3]], [[0.3], [0.6]], [[0.2], [0.1]]])
     >>> round(integrated_multi_cause_score(y, curves, [1, 4, 7]), 4)
     0.634
+    >>> found = integrated_multi_cause_score(y, curves, [1, 4, 7], loss="squared")
+    >>> round(found, 4), round(found.stderr, 4), found.convention["loss"]
+    (0.3911, 0.1778, 'squared, all states')
     """
     status, ends = _status(
         y_true,
@@ -144,53 +239,15 @@ def integrated_multi_cause_score(
         on_unsupported=on_unsupported,
         sample_weight=sample_weight,
     )
-    return integral(status, ends, _rule(status, loss, clip))
-
-
-def integrated_multi_cause_score_details(
-    y_true: Any,
-    incidence: Any,
-    times: Any = None,
-    *,
-    loss: str = "log",
-    y_train: Any = None,
-    convention: str | Convention | None = None,
-    censoring: Any = None,
-    on_unsupported: str = "truncate",
-    sample_weight: Any = None,
-    clip: float | None = None,
-) -> Details:
-    """`integrated_multi_cause_score` with what lies behind it.
-
-    Parameters
-    ----------
-    y_true, incidence, times, loss, y_train, convention, censoring, on_unsupported, sample_weight
-        As for `integrated_multi_cause_score`.
-    clip
-        As for `multi_cause_score`.
-
-    Examples
-    --------
-    >>> from survgauge import IncidenceCurves, Outcomes
-    >>> y = Outcomes([2, 3, 9], [1, 2, 0])
-    >>> curves = IncidenceCurves([9], [[[0.6], [0.3]], [[0.3], [0.6]], [[0.2], [0.1]]])
-    >>> details = integrated_multi_cause_score_details(y, curves, [1, 4, 7], loss="squared")
-    >>> round(details.value, 4), round(details.stderr, 4), details.convention["loss"]
-    (0.3911, 0.1778, 'squared, all states')
-    """
-    options = {
-        "y_train": y_train, "convention": convention, "censoring": censoring,
-        "on_unsupported": on_unsupported, "sample_weight": sample_weight,
-    }  # fmt: skip
-    return integrated_states(y_true, incidence, times, loss, clip, **options)
+    return integral(status, ends, _rule(status, loss, clip), _named(loss))
 
 
 def integrated_states(
     y_true: Any, incidence: Any, times: Any, loss: str, clip: float | None = None, **options: Any
-) -> Details:
-    """`integrated_multi_cause_score_details`, for a chunk of the subjects too.
+) -> Score:
+    """`integrated_multi_cause_score`, for a chunk of the subjects too.
 
-    `options` are those of `make_status`: the weights of the subjects may be known.
+    `options` are those of `make_status`.
 
     >>> from survgauge import IncidenceCurves, Outcomes
     >>> y = Outcomes([2, 3, 9], [1, 2, 0])
@@ -199,7 +256,7 @@ def integrated_states(
     0.634
     """
     status, ends = _status(y_true, incidence, times, loss, **options)
-    return integral_details(status, ends, _rule(status, loss, clip), _named(loss))
+    return integrals(status, ends, {_named(loss): _rule(status, loss, clip)})[_named(loss)]
 
 
 def state_status(
@@ -214,14 +271,14 @@ def state_status(
 ) -> tuple[Status, SurvivalCurves]:
     """Question about the state at given times, and how far the predictions go.
 
-    Past the grid nothing is known, unless `tail` says that the last values hold.
+    Past the grid nothing is predicted, unless `tail` says that the last values hold.
     """
     ipcw = options.get("method", "ipcw") == "ipcw"
     asked = every_cause(y_true, incidence, y_train, entry=ipcw)
     ends = asked.curves.ends(tail)
     status, checked = make_status(asked.y, ends, times, y_train=asked.y_train, **options)
     states = States(asked.curves, asked.codes, reads).given_entry(status.y)
-    return replace(status, states=states), checked
+    return replace(status, reader=states.reader_of(status.times, status.change)), checked
 
 
 def _status(
@@ -233,7 +290,10 @@ def _status(
 
 
 def _rule(status: Status, loss: str, clip: float | None) -> Rule:
-    return LogarithmicOfState(clip_of(status, clip)) if loss == "log" else AsRead()
+    """Logarithm of the probability of the state, or the squared distance as it was read."""
+    if loss == "log":
+        return Logarithmic(clip_of(status, clip), of_state=True)
+    return lambda read, alive, weight, out=None: np.multiply(read, weight, out=out)
 
 
 def _named(loss: str) -> str:

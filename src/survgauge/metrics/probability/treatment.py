@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Bools, Floats
-from ..details import Details
+from ..score import Score
 from ._status import make_status
 from .status_scores import score_curve
 
@@ -19,21 +19,17 @@ ROUNDING = 1e-12
 class Treated:
     """What a subject that is treated gains: 1 with the event, minus the odds while event-free."""
 
-    def __init__(self, threshold: float) -> None:
+    def __init__(self, threshold: float, everybody: bool = False) -> None:
         self.threshold, self.odds = threshold, threshold / (1 - threshold)
+        self._everybody = everybody
 
     def treats(self, survival: Floats) -> Bools:
         """Whose risk is at least the threshold."""
         found: Bools = 1.0 - survival >= self.threshold - ROUNDING
-        return found
+        return found | self._everybody
 
     def __call__(
-        self,
-        survival: Floats,
-        alive: Bools,
-        weight: Floats,
-        number: Floats | None = None,
-        out: Floats | None = None,
+        self, survival: Floats, alive: Bools, weight: Floats, out: Floats | None = None
     ) -> Floats:
         """Return W l."""
         gain = np.where(alive, -self.odds, 1.0) * self.treats(survival)
@@ -41,22 +37,14 @@ class Treated:
         return gain
 
 
-class Everybody(Treated):
-    """The same where everybody is treated."""
-
-    def treats(self, survival: Floats) -> Bools:
-        """Everybody."""
-        return np.ones(np.shape(survival), dtype=np.bool_)
-
-
 def treatment_score(
     y_true: Any, curves: Any, time: float, threshold: float, **options: Any
-) -> Details:
+) -> Score:
     """Net benefit at a time of treating who has at least the threshold as risk, by 1/G.
 
     A mean over subjects: a treated subject with the event by `time` gains 1/G(T-), one that is
     event-free past it loses the odds of the threshold over G(t). The support has the share of those
-    treated and the net benefit of treating everybody. `options` are those of `brier_curve`.
+    treated and the net benefit of treating everybody. `options` are those of `brier_score`.
 
     >>> from survgauge import SurvivalCurves
     >>> curves = SurvivalCurves([0, 4, 8], [[1, 0.2, 0], [1, 0.5, 0.2], [1, 0.9, 0.8]])
@@ -67,13 +55,15 @@ def treatment_score(
     status, checked = make_status(y_true, curves, [time], **options)
     rule = Treated(threshold)
     found = score_curve(status, checked, rule, "net benefit").details
-    everybody = score_curve(status, checked, Everybody(threshold), "net benefit").details
-    mass = status.scheme.mass_at(status.times.size - 1)
-    total = float(mass.sum())
+    everybody = score_curve(
+        status, checked, Treated(threshold, everybody=True), "net benefit"
+    ).details
+    weight = status.weight_at(status.times.size - 1)
+    total = float(weight.sum())
     treated = rule.treats(checked.at(float(status.times[-1])))
     if found.counted is not None:
         found.counted.shares |= {
-            "treated": (float(mass @ treated), total),
+            "treated": (float(weight @ treated), total),
             "treat_all": (everybody.value * total, total),
         }
     convention = {k: v for k, v in found.convention.items() if k != "loss"}

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..._tools.arrays import Floats, positive
-from ..._tools.plain import as_frame
-from ..._tools.text_tables import columns, number
+from ..._tools.text import as_frame, columns, number
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import UndefinedMetricError
+from .concordance import concordance_index
 from .concordance_td import concordance_td
-from .discrimination import concordance_index
 
 
 @dataclass(frozen=True)
@@ -70,8 +68,8 @@ class ConcordanceByPackage:
     @property
     def spread(self) -> float:
         """Largest less smallest of the numbers."""
-        known = [row.value for row in self.rows if np.isfinite(row.value)]
-        return max(known) - min(known)
+        finite = [row.value for row in self.rows if np.isfinite(row.value)]
+        return max(finite) - min(finite)
 
     def __str__(self) -> str:
         cells = [
@@ -83,57 +81,28 @@ class ConcordanceByPackage:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """Outcomes and one prediction, as all forms take them."""
-
-    y: Outcomes
-    prediction: Prediction
-    y_train: Any
-    tau: float | None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return {"y_train": self.y_train, "tau": self.tau}
-
-    def by_risk(self, **options: Any) -> float:
-        return concordance_index(self.y, self.prediction.risk, **self.options, **options)
-
-    def untruncated(self, **options: Any) -> float:
-        return concordance_index(self.y, self.prediction.risk, y_train=self.y_train, **options)
-
-    def by_curves(self, **options: Any) -> float:
-        return concordance_td(self.y, self.prediction.curves, **options)
-
-    def by_incidence(self, method: str) -> float:
-        """Rank by the predicted incidence at tau, which is 1 - S(tau)."""
-        curves = self.prediction.curves
-        end = float(self.y.time.max()) if self.tau is None else self.tau
-        risk: Floats = 1 - curves.at(end)  # type: ignore[union-attr]
-        options = {"y_train": self.y_train, "tau": end, "convention": "hazardous"}
-        return concordance_index(self.y, risk, method=method, **options)
-
-
-@dataclass(frozen=True)
 class _Form:
     """A C-index of a package: how it is called, what is special, and our equal of it."""
 
     package: str
     call: str
     why: str
-    value: Callable[[_Asked], float] = field(repr=False)
-    needs_curves: bool = False
+    #: What ranks subjects: "risk" up to tau, "risk, whole", "curves", or "incidence" at tau.
+    by: str
+    options: dict[str, Any] = field(default_factory=dict)
 
-
-def _risk(**options: Any) -> Callable[[_Asked], float]:
-    return partial(_Asked.by_risk, **options)
-
-
-def _whole(**options: Any) -> Callable[[_Asked], float]:
-    return partial(_Asked.untruncated, **options)
-
-
-def _curves(**options: Any) -> Callable[[_Asked], float]:
-    return partial(_Asked.by_curves, **options)
+    def value(self, y: Outcomes, prediction: Prediction, y_train: Any, tau: float | None) -> float:
+        """Return the number that the package prints."""
+        if self.by == "curves":
+            return concordance_td(y, prediction.curves, **self.options)
+        options: dict[str, Any] = {"y_train": y_train, **self.options}
+        if self.by == "risk, whole":
+            return concordance_index(y, prediction.risk, **options)
+        if self.by == "risk":
+            return concordance_index(y, prediction.risk, tau=tau, **options)
+        end = float(y.time.max()) if tau is None else tau
+        risk: Floats = 1 - prediction.curves.at(end)  # type: ignore[union-attr]
+        return concordance_index(y, risk, tau=end, convention="hazardous", **options)
 
 
 _SAME = "The same pairs; equal risks count one half."
@@ -141,98 +110,106 @@ _ROUNDED = "Risks closer than 1e-8 are tied."
 _TRAIN = "Anchors weigh 1/G(t)^2 with G of the training set, at the event instead of before it."
 
 FORMS = (
-    _Form("survgauge", "harrell", "The reference of this table.", _whole()),
+    _Form("survgauge", "harrell", "The reference of this table.", "risk, whole"),
     _Form(
         "survgauge",
         "uno",
         "Anchors weigh 1/G(t-)^2 with G of the test subjects, and lie before tau.",
-        _risk(method="uno"),
+        "risk",
+        {"method": "uno"},
     ),
     _Form(
         "survgauge",
         "antolini",
         "Subjects are ranked by their survival at the time of each event, not by one number.",
-        _curves(),
-        needs_curves=True,
+        "curves",
     ),
-    _Form("lifelines", "concordance_index(time, predicted, event)", _SAME, _whole()),
-    _Form("R survival", "concordance(Surv(time, event) ~ predicted)", _SAME, _whole()),
+    _Form("lifelines", "concordance_index(time, predicted, event)", _SAME, "risk, whole"),
+    _Form("R survival", "concordance(Surv(time, event) ~ predicted)", _SAME, "risk, whole"),
     _Form(
         "R survival",
         'concordance(..., timewt = "n/G2")',
         "Anchors weigh 1/G(t-)^2 with G of the test subjects.",
-        _risk(method="uno", censoring="test"),
+        "risk",
+        {"method": "uno", "censoring": "test"},
     ),
     _Form(
         "scikit-survival",
         "concordance_index_censored",
         _ROUNDED,
-        _whole(convention="sksurv"),
+        "risk, whole",
+        {"convention": "sksurv"},
     ),
     _Form(
         "scikit-survival",
         "concordance_index_ipcw(..., tau)",
         f"{_TRAIN} {_ROUNDED}",
-        _risk(method="uno", convention="sksurv"),
+        "risk",
+        {"method": "uno", "convention": "sksurv"},
     ),
-    _Form("torchsurv", "ConcordanceIndex()", _ROUNDED, _whole(convention="torchsurv")),
+    _Form("torchsurv", "ConcordanceIndex()", _ROUNDED, "risk, whole", {"convention": "torchsurv"}),
     _Form(
         "torchsurv",
         "ConcordanceIndex()(..., weight=get_ipcw(...))",
         f"{_TRAIN} {_ROUNDED}",
-        _risk(method="uno", convention="torchsurv"),
+        "risk",
+        {"method": "uno", "convention": "torchsurv"},
     ),
     _Form(
         "SurvivalEVAL",
         'concordance(method="Harrell")',
         _ROUNDED,
-        _whole(convention="survivaleval"),
+        "risk, whole",
+        {"convention": "survivaleval"},
     ),
     _Form(
         "SurvivalEVAL",
         'concordance(method="Harrell", ties="All")',
         "Pairs of two events at one time count one half as well.",
-        _whole(convention="survivaleval", ties="all"),
+        "risk, whole",
+        {"convention": "survivaleval", "ties": "all"},
     ),
     _Form(
         "SurvivalEVAL",
         'concordance(method="Uno")',
         "Anchors weigh 1/G(t-)^2 with G of the training set.",
-        _risk(method="uno", convention="survivaleval"),
+        "risk",
+        {"method": "uno", "convention": "survivaleval"},
     ),
     _Form(
         "SurvivalEVAL",
         'concordance(method="Margin")',
         "Censored subjects count as events at their margin times, with a weight.",
-        _whole(method="margin", convention="survivaleval"),
+        "risk, whole",
+        {"method": "margin", "convention": "survivaleval"},
     ),
     _Form(
         "pycox",
         'concordance_td("antolini")',
         "Curves are read as steps, and pairs with equal survival at the event count nothing.",
-        _curves(convention="pycox"),
-        needs_curves=True,
+        "curves",
+        {"convention": "pycox"},
     ),
     _Form(
         "pycox",
         'concordance_td("adj_antolini")',
         "Curves are read as steps; equal survival counts one half, and so do events at one time.",
-        _curves(convention="pycox", ties="adjusted"),
-        needs_curves=True,
+        "curves",
+        {"convention": "pycox", "ties": "adjusted"},
     ),
     _Form(
         "hazardous",
         "concordance_index_incidence(..., ipcw_estimator=None)",
         "Subjects are ranked by the predicted incidence at tau, and anchors at tau count.",
-        partial(_Asked.by_incidence, method="harrell"),
-        needs_curves=True,
+        "incidence",
+        {"method": "harrell"},
     ),
     _Form(
         "hazardous",
         'concordance_index_incidence(..., ipcw_estimator="km")',
         "As before, and anchors weigh 1/G(t)^2 with G of the training set, at least 0.05.",
-        partial(_Asked.by_incidence, method="uno"),
-        needs_curves=True,
+        "incidence",
+        {"method": "uno"},
     ),
 )
 
@@ -281,16 +258,17 @@ def concordance_by_package(
     tau = None if tau is None else positive(tau, "tau")
     if y_train is not None:
         y_train = Outcomes.of(y_train, "y_train")
-    asked = _Asked(y, Prediction.of(prediction, len(y)), y_train, tau)
-    ours = FORMS[0].value(asked)
+    read = Prediction.of(prediction, len(y))
+    given = y, read, y_train, tau
+    ours = FORMS[0].value(*given)
     rows = []
     for form in FORMS:
-        if form.needs_curves and asked.prediction.curves is None:
+        if form.by in ("curves", "incidence") and read.curves is None:
             continue
         value, why = float("nan"), form.why
         try:
-            value = form.value(asked)
+            value = float(form.value(*given))
         except UndefinedMetricError as error:
             why = f"It has no value here: {error}."
-        rows.append(PackageConcordance(form.package, form.call, value, value - ours, why))
+        rows.append(PackageConcordance(form.package, form.call, value, value - float(ours), why))
     return ConcordanceByPackage(tuple(rows), tau)

@@ -13,8 +13,8 @@ from ..._tools.sorting import sorting_order
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError, one_of
 from ..cox import TIES, CoxRegression
-from ..details import Details
-from .discrimination import checked_risk
+from ..score import Score
+from .concordance import checked_risk
 
 #: The mean distance of two standard normal numbers' halves: rankits over it have the spread of D.
 KAPPA = float(np.sqrt(8 / np.pi))
@@ -22,8 +22,8 @@ KAPPA = float(np.sqrt(8 / np.pi))
 _NOISE = np.pi**2 / 6
 
 
-@dataclass(frozen=True)
-class RoystonD(Details):
+@dataclass(frozen=True, repr=False, eq=False)
+class RoystonD(Score):
     """Result of `royston_d`.
 
     Attributes
@@ -94,22 +94,23 @@ def royston_d(y_true: Any, risk: Any, *, ties: str = "efron") -> RoystonD:
             "every event has the highest risk of all who are still at risk"
         )
     value = float(fit.beta[0])
-    psi = np.zeros(len(y))
-    psi[present] = fit.influence()[0] * rows.weight
-    pulls = _pulls(rows, scores, value) * fit.covariance[0, 0]
-    psi[present] += _through_ranks(values[present], scores, pulls, rows.weight)
+    contributions = np.zeros(len(y))
+    contributions[present] = fit.influence()[0] * rows.weight
+    derivative = _derivative(rows, scores, value) * fit.covariance[0, 0]
+    contributions[present] += _through_ranks(values[present], scores, derivative, rows.weight)
     explained = value**2 / KAPPA**2
     convention = {"scores": "Blom, tied risks share their mean", "ties": ties}
     share = explained / (_NOISE + explained)
     support = {"subjects": y.count, "events": y.event_count, "converged": fit.converged}
     return RoystonD(
-        value, convention, {**support, "r_squared": share}, psi, y.weight if y.weighted else None,
+        value, convention, {**support, "r_squared": share}, contributions,
+        y.weight if y.weighted else None,
         r_squared=share,
         model_stderr=float(np.sqrt(fit.covariance[0, 0])),
     )  # fmt: skip
 
 
-def _pulls(y: Outcomes, scores: Floats, beta: float) -> Floats:
+def _derivative(y: Outcomes, scores: Floats, beta: float) -> Floats:
     """Derivative of Cox's equation for beta by the score of each subject.
 
     Tied events count by Breslow's rule, which is near enough for a standard error.
@@ -117,10 +118,10 @@ def _pulls(y: Outcomes, scores: Floats, beta: float) -> Floats:
     order = sorting_order(y.time)
     time, z = y.time[order], scores[order]
     risk = np.exp(beta * (z - z.max()))
-    mass, died = y.weight[order], y.event[order]
+    weight, died = y.weight[order], y.event[order]
     times, place = np.unique(time[died], return_inverse=True)
     first = time.searchsorted(times, "left")
-    parts = [mass * risk * x for x in (np.ones(z.size), z)]
+    parts = [weight * risk * x for x in (np.ones(z.size), z)]
     later, sums = (np.cumsum(part[::-1])[::-1][first] for part in parts)
     lived, missed = times.searchsorted(time, "right"), np.zeros(z.size, dtype=np.intp)
     if y.entry is not None:  # less who has not entered yet
@@ -128,22 +129,23 @@ def _pulls(y: Outcomes, scores: Floats, beta: float) -> Floats:
         late = np.flatnonzero(entry > 0)
         missed[late] = times.searchsorted(entry[late], "right")
         for sums_of, part in zip((later, sums), parts, strict=True):
-            absent = np.bincount(missed[late], part[late], times.size + 1)
-            sums_of -= np.cumsum(absent[::-1])[::-1][1:]
-    steps = np.bincount(place, mass[died], times.size) / later
+            outside = np.bincount(missed[late], part[late], times.size + 1)
+            sums_of -= np.cumsum(outside[::-1])[::-1][1:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.bincount(place, weight[died], times.size) / later
     hazard, moved = (
         table[lived] - table[missed]
         for table in (np.concatenate(([0.0], np.cumsum(x))) for x in (steps, steps * sums / later))
     )
     found = np.empty(z.size)
-    found[order] = mass * (died - risk * hazard - beta * risk * (z * hazard - moved))
+    found[order] = weight * (died - risk * hazard - beta * risk * (z * hazard - moved))
     return found
 
 
-def _through_ranks(values: Floats, scores: Floats, pulls: Floats, weight: Floats) -> Floats:
+def _through_ranks(values: Floats, scores: Floats, derivative: Floats, weight: Floats) -> Floats:
     """What each subject adds by moving the normal scores of the others."""
     total = float(weight.sum()) + 0.25
-    own = np.sqrt(2 * np.pi) * np.exp((KAPPA * scores) ** 2 / 2) / KAPPA * pulls
+    own = np.sqrt(2 * np.pi) * np.exp((KAPPA * scores) ** 2 / 2) / KAPPA * derivative
     _, place = np.unique(values, return_inverse=True)
     place = place.reshape(-1)
     tied = np.bincount(place, own)

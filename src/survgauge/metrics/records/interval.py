@@ -3,108 +3,89 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from ...data.predictions import Prediction
-from ..calibration.interval_calibration import (
-    interval_observed_expected,
-    turnbull_calibration_details,
-)
-from ..details import Details
+from ..calibration.interval_calibration import turnbull_calibration
+from ..calibration.observed_expected import interval_ratio
 from ..grids import equal_steps
-from ..interval_problem import IntervalProblem
 from ..probability.interval_scores import (
     interval_brier_score,
-    interval_integrated_brier_score_details,
-    interval_log_likelihood_details,
+    interval_integrated_brier_score,
 )
-from ..problem import Problem
-from ..ranking.interval_concordance import interval_concordance_details
+from ..probability.log_likelihood import interval_log_likelihood
+from ..ranking.concordance import interval_concordance
 from ..record import POSITIVE, UNIT, Measured, Metric
-from ..supported import supported_end, supported_time
-from ..time.interval_errors import interval_error_details
+from ..score import Score
+from ..task import Task, supported_end, supported_time
+from ..time.interval_errors import interval_error
 
 
-def _asked(problem: Problem) -> IntervalProblem:
-    return cast(IntervalProblem, problem)  # the record's `outcomes` sees to it
-
-
-def _error(
-    problem: Problem, prediction: Prediction, *, method: str, loss: str = "absolute"
-) -> Details:
-    known = _asked(problem)
-    return interval_error_details(
-        known.intervals, prediction.times, method=method, loss=loss, law=known.inside,
-        tau=supported_end(problem),
-        tail=known.options["tail"], sample_weight=known.sample_weight,
+def _error(task: Task, prediction: Prediction, *, method: str, loss: str = "absolute") -> Score:
+    return interval_error(
+        task.intervals, prediction.times, method=method, loss=loss, distribution=task.inside,
+        tau=supported_end(task),
+        tail=task.convention.tail, sample_weight=task.sample_weight,
     )  # fmt: skip
 
 
-def _concordance(problem: Problem, prediction: Prediction) -> Measured:
-    weight = problem.sample_weight
-    return interval_concordance_details(
-        _asked(problem).intervals, prediction.risk, sample_weight=weight
-    )
+def _concordance(task: Task, prediction: Prediction) -> Measured:
+    weight = task.sample_weight
+    return interval_concordance(task.intervals, prediction.risk, sample_weight=weight)
 
 
-def _brier(problem: Problem, prediction: Prediction) -> Details:
-    known = _asked(problem)
+def _brier(task: Task, prediction: Prediction) -> Score:
     return interval_brier_score(
-        known.intervals, prediction.curves, [supported_time(problem)], law=known.inside,
-        sample_weight=known.sample_weight,
+        task.intervals, prediction.curves, [supported_time(task)], distribution=task.inside,
+        sample_weight=task.sample_weight,
     ).details  # fmt: skip
 
 
-def _ibs(problem: Problem, prediction: Prediction) -> Details:
-    known = _asked(problem)
-    return interval_integrated_brier_score_details(
-        known.intervals, prediction.curves, equal_steps(supported_end(problem)), law=known.inside,
-        sample_weight=known.sample_weight,
+def _ibs(task: Task, prediction: Prediction) -> Score:
+    return interval_integrated_brier_score(
+        task.intervals, prediction.curves, equal_steps(supported_end(task)),
+        distribution=task.inside,
+        sample_weight=task.sample_weight,
     )  # fmt: skip
 
 
-def _log_likelihood(problem: Problem, prediction: Prediction) -> Details:
-    weight = problem.sample_weight
-    found = interval_log_likelihood_details(
-        _asked(problem).intervals, prediction.curves, sample_weight=weight
-    )
+def _log_likelihood(task: Task, prediction: Prediction) -> Score:
+    weight = task.sample_weight
+    found = interval_log_likelihood(task.intervals, prediction.curves, sample_weight=weight)
     if found.counted is not None:
-        found.counted.renumber(problem.numbers)
+        found.counted.renumber(task.numbers)
     return found
 
 
-def _observed_expected(problem: Problem, prediction: Prediction) -> Measured:
-    known = _asked(problem)
-    return interval_observed_expected(
-        known.intervals, prediction.curves, supported_time(problem), observed=known.observed
-    )
+def _observed_expected(task: Task, prediction: Prediction) -> Measured:
+    time = supported_time(task)
+    return interval_ratio(task.intervals, prediction.curves, time, known=task.observed)
 
 
-def _turnbull_calibration(problem: Problem, prediction: Prediction) -> Measured:
-    known = _asked(problem)
-    return turnbull_calibration_details(
-        known.intervals, prediction.curves, tau=supported_end(problem), clusters=problem.clusters,
-        observed=known.observed,
+def _turnbull_calibration(task: Task, prediction: Prediction) -> Measured:
+    return turnbull_calibration(
+        task.intervals, prediction.curves, tau=supported_end(task), clusters=task.clusters,
+        observed=task.observed,
     )  # fmt: skip
 
 
-_INTERVAL: dict[str, Any] = {"outcomes": "interval", "reference": "this package"}
+_INTERVAL: dict[str, Any] = {"supports": ("weights", "intervals"), "reference": "this package"}
 _TIME: dict[str, Any] = {
     "family": "time", "needs": "times", "range": POSITIVE, "stops": "horizon", **_INTERVAL,
 }  # fmt: skip
 _SQUARED: dict[str, Any] = {
     "terms": partial(_error, method="expected", loss="squared"), "default": False, **_TIME,
 }  # fmt: skip
-_LAW = "if visits do not depend on the event and the law is right"
+_DISTRIBUTION = "if visits do not depend on the event and the distribution is right"
 
-RECORDS = (
+RECORDS: tuple[Metric, ...] = (
     Metric(
         name="interval_mae_expected",
         title="MAE of intervals, expected",
         about="Expected distance of the predicted time from the event time, given its interval.",
         terms=partial(_error, method="expected"),
         unit="time",
-        proper=_LAW,
+        proper=_DISTRIBUTION,
         **_TIME,
     ),
     Metric(
@@ -113,7 +94,7 @@ RECORDS = (
         about="Expected squared distance of the predicted time from the event time, given its "
         "interval.",
         unit="time^2",
-        proper=_LAW,
+        proper=_DISTRIBUTION,
         **_SQUARED,
     ),
     Metric(
@@ -124,7 +105,7 @@ RECORDS = (
         unit="time",
         root=True,
         square="interval_mse_expected",
-        proper=_LAW,
+        proper=_DISTRIBUTION,
         **_SQUARED,
     ),
     Metric(
@@ -171,7 +152,7 @@ RECORDS = (
         family="probability",
         range=POSITIVE,
         reads="time",
-        proper=_LAW,
+        proper=_DISTRIBUTION,
         **_INTERVAL,
     ),
     Metric(
@@ -183,7 +164,7 @@ RECORDS = (
         range=POSITIVE,
         reads="horizon",
         stops="horizon",
-        proper=_LAW,
+        proper=_DISTRIBUTION,
         **_INTERVAL,
     ),
     Metric(
@@ -199,9 +180,8 @@ RECORDS = (
         above="predicted risks are too low on average",
         range=POSITIVE,
         reads="time",
-        takes_sample_weight=False,
         proper="no",
-        **_INTERVAL,
+        **(_INTERVAL | {"supports": ("intervals",)}),
     ),
     Metric(
         name="turnbull_calibration",
@@ -214,8 +194,7 @@ RECORDS = (
         reads="horizon",
         stops="horizon",
         inference="own",
-        takes_sample_weight=False,
         proper="no",
-        **_INTERVAL,
+        **(_INTERVAL | {"supports": ("intervals",)}),
     ),
 )

@@ -6,36 +6,42 @@ from functools import partial
 from typing import Any
 
 from ...data.predictions import Prediction
-from ...reference.losses import LOSSES
-from ...reference.surrogates import METHODS, Method
-from ..problem import Problem
-from ..record import POSITIVE, Metric
-from ..supported import supported_end
+from ...estimators.losses import LOSSES
+from ...estimators.surrogates import METHODS, Method
+from ..record import EVERYTHING, POSITIVE, Metric
+from ..task import Task, supported_end
 from ..terms import Terms
-from ..time.terms import Point, convention, time_terms
+from ..time.terms import Point, time_convention, time_terms
 
 
-def _time_error(problem: Problem, prediction: Prediction, *, method: str, loss: str) -> Terms:
-    if problem.cause is not None and problem.tau is None:
-        supported_end(problem)
-    setting, rule, normalize = problem.setting, LOSSES[loss], problem.options["normalize"]
-    point: Point = problem.look_up(
+def _time_error(task: Task, prediction: Prediction, *, method: str, loss: str) -> Terms:
+    if task.cause is not None and task.tau is None:
+        supported_end(task)
+    setting, rule, normalize = task.setting, LOSSES[loss], task.convention.normalize
+    point: Point = task.look_up(
         prediction, rule.point, lambda: Point.of(setting, prediction.times, rule.point)
     )
-    rules = convention(setting, method, rule, prediction.times, normalize)
+    rules = time_convention(setting, method, rule, prediction.times, normalize)
     return time_terms(setting, point, method, rule, normalize, rules)
 
 
-def _within(problem: Problem, prediction: Prediction) -> Terms:
-    supported_end(problem)
-    return _time_error(problem.within_horizon, prediction, method="dr", loss="absolute")
+def _within(task: Task, prediction: Prediction) -> Terms:
+    supported_end(task)
+    return _time_error(task.within_horizon, prediction, method="dr", loss="absolute")
 
 
 def _assumes(method: Method) -> str:
     """Say what a method for censored subjects assumes of censoring."""
     if method.needs_truth:
         return ""
-    return "given" if method.takes_law else "independent"
+    return "given" if method.takes_distribution else "independent"
+
+
+def _supports(method: Method) -> set[str]:
+    """Say which questions can be asked of the errors of a method."""
+    entry, cause = method.takes_entry, method.takes_cause
+    asked = {"entry": entry, "cause": cause, "entry of a cause": entry and cause}
+    return {"weights"} | {name for name, can in asked.items() if can}
 
 
 def errors_of(method: Method) -> tuple[Metric, ...]:
@@ -49,9 +55,7 @@ def errors_of(method: Method) -> tuple[Metric, ...]:
         "assumes": _assumes(method),
         "weights_by_g": method.weights_by_g,
         "reads_g": method.reads_g,
-        "takes_dependence": method.takes_dependence,
-        "takes_entry": method.takes_entry,
-        "causes": "takes" if method.takes_cause else "",
+        "supports": _supports(method),
         "stops": "tau",
         "method": method,
     }
@@ -90,24 +94,23 @@ def errors_of(method: Method) -> tuple[Metric, ...]:
     return mae, mse, rmse
 
 
-WITHIN = Metric(
+WITHIN: Metric = Metric(
     name="mae_within",
     title="MAE within the horizon",
-    takes_entry=True,
     reported=True,
     other_names=("mae", "l1", "mean_absolute_error"),
     about="Doubly robust mean absolute error up to tau or the last time the data support.",
     terms=_within,
     loss="absolute",
     unit="time",
-    proper="if the law or G is right, for the median",
+    proper="if the distribution or G is right, for the median",
     family="time",
     range=POSITIVE,
     needs="times",
     reference=METHODS["dr"].reference,
     assumes="given",
     reads_g=True,
-    causes="takes",
+    supports=EVERYTHING,
     method=METHODS["dr"],
     stops="horizon",
 )

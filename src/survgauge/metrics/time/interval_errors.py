@@ -13,16 +13,16 @@ from ...data.adapters import are_curves
 from ...data.curves import SurvivalCurves
 from ...data.intervals import IntervalOutcomes
 from ...errors import UndefinedMetricError, numbered, one_of
-from ...reference.law_pulls import LawPulls, PullSums
-from ...reference.turnbull import Turnbull
+from ...estimators.distribution_derivative import DerivativeSums, DistributionDerivative
+from ...estimators.turnbull import Turnbull
 from ..checks import check_curves
-from ..details import Details
-from ..intervals import Inside, LawInside, Subjects
+from ..intervals import DistributionInside, Inside, Subjects
+from ..score import Score
 from ..support import Support
 
 METHODS = ("hinge", "expected")
 LOSSES = ("absolute", "squared")
-#: Points that stand for a subject's own law inside its interval, closer to each other in
+#: Points that stand for a subject's own distribution inside its interval, closer to each other in
 #: probability the later they are: squares of late times count most.
 _NODES = 128
 
@@ -33,12 +33,12 @@ def interval_error(
     *,
     method: str = "expected",
     loss: str = "absolute",
-    law: Any = None,
+    distribution: Any = None,
     y_train: Any = None,
     tau: float | None = None,
     tail: str = "linear",
     sample_weight: Any = None,
-) -> float:
+) -> Score:
     r"""Mean absolute or squared error of predicted times for interval-censored outcomes.
 
     With `method` "hinge" a prediction p is right anywhere in the interval [l, u], and otherwise off
@@ -49,10 +49,10 @@ def interval_error(
               + \int_q^u (S(t) - S(u))\,dt}{S(l) - S(u)} + |p - q|,
               \quad q = \min(\max(p, l), u)
 
-    under a law S of the event time, and likewise with the squared error, whose second moment is
-    that of the same law. A known event time (l = u) has the plain error in both. The hinge error is
-    not proper: its mean is least where an event is as likely found before as known to come after
-    the prediction, and that is not the median. Do not rank models by it.
+    under a distribution S of the event time, and likewise with the squared error, whose second
+    moment is that of the same distribution. A known event time (l = u) has the plain error in both.
+    The hinge error is not proper: its mean is least where an event is as likely found before as
+    known to come after the prediction, and that is not the median. Do not rank models by it.
 
     Parameters
     ----------
@@ -65,24 +65,25 @@ def interval_error(
         What a prediction inside the interval is charged.
     loss : {"absolute", "squared"}
         Whether errors are squared.
-    law : Turnbull, curves or Conditional, optional
-        Law of the event time for "expected", for everybody or one per subject; by default
-        Turnbull's of `y_train`, or of the test outcomes themselves. One law for everybody knows
-        nothing of the subjects: it draws expected errors towards those of a model that does not
-        either.
+    distribution : Turnbull, curves or Conditional, optional
+        Distribution of the event time for "expected", for everybody or one per subject; by default
+        Turnbull's of `y_train`, or of the test outcomes themselves. One distribution for everybody
+        does not depend on the subject: it draws expected errors towards those of a model that does
+        not either.
     y_train : outcomes, optional
-        Reference set of the law: interval-censored, or right-censored `Outcomes`.
+        Reference set of the distribution: interval-censored, or right-censored `Outcomes`.
     tau : float, optional
         Horizon: predicted and event times count as at most `tau`.
     tail : {"linear", "hold"}
-        Where Turnbull's mass after the last time lies; see `Turnbull.closed`.
+        Where Turnbull's weight after the last time lies; see `Turnbull.closed`.
     sample_weight : array-like of shape (n,), optional
         Weights of the average; multiplied with the outcomes' frequencies.
 
     Returns
     -------
-    float
-        `interval_error_details` gives the same with contributions, convention and support.
+    Score
+        Its standard error takes a distribution of other subjects as given; the estimation of
+        Turnbull's distribution from the test outcomes themselves is part of it.
 
     Examples
     --------
@@ -91,40 +92,6 @@ def interval_error(
     1.0
     >>> round(interval_error(y, [2, 6, 9]), 6)  # a quarter of the interval's length, twice, and 0
     0.666667
-    """
-    return interval_error_details(
-        y_true, predicted, method=method, loss=loss, law=law, y_train=y_train, tau=tau, tail=tail,
-        sample_weight=sample_weight,
-    ).value  # fmt: skip
-
-
-def interval_error_details(
-    y_true: Any,
-    predicted: Any,
-    *,
-    method: str = "expected",
-    loss: str = "absolute",
-    law: Any = None,
-    y_train: Any = None,
-    tau: float | None = None,
-    tail: str = "linear",
-    sample_weight: Any = None,
-) -> Details:
-    """`interval_error` with its convention, support and standard error.
-
-    The standard error takes a law of other subjects as given; the estimation of Turnbull's law from
-    the test outcomes themselves is part of it.
-
-    Parameters
-    ----------
-    y_true, predicted, method, loss, law, y_train, tau, tail, sample_weight
-        As for `interval_error`.
-
-    Examples
-    --------
-    >>> d = interval_error_details(([0, 4, 8], [4, 8, 8]), [5, 7, 10], method="hinge")
-    >>> d.value, d.support["intervals"], d.support["exact"]
-    (1.0, 2, 1)
     """
     one_of("method", method, METHODS)
     one_of("loss", loss, LOSSES)
@@ -139,30 +106,34 @@ def interval_error_details(
     if method == "hinge":
         gap = np.maximum(np.minimum(y.lower, stop) - times, times - np.minimum(y.upper, stop))
         return who.mean(np.maximum(gap, 0.0) ** power, described, Support())
-    source = LawInside.given(law, who, y_train)
-    described["law"] = source.of
-    pulls = None
+    source = DistributionInside.given(distribution, who, y_train)
+    described["distribution"] = source.of
+    derivative = None
     at, known = np.minimum(y.lower, stop), y.exact | (y.lower >= stop)
-    if isinstance(source.law, Turnbull):
+    if isinstance(source.distribution, Turnbull):
         described |= {"tail": tail, "within": "uniform"}
-        closed = source.law if stop <= source.law.last_time else source.law.closed(tail)
-        inside = LawInside(closed, source.of).inside(y)
+        closed = (
+            source.distribution
+            if stop <= source.distribution.last_time
+            else source.distribution.closed(tail)
+        )
+        inside = DistributionInside(closed, source.of).inside(y)
         parts = _parts(inside, closed, times, stop, loss)
         found = parts.loss
         if source.moves:
-            pulls = parts.pulls(np.where(known | inside.silent, 0.0, who.mass))
+            derivative = parts.derivative(np.where(known | inside.silent, 0.0, who.weight))
     else:
-        described |= {"tail": source.law.tail, "points": _NODES}
+        described |= {"tail": source.distribution.tail, "points": _NODES}
         inside = source.inside(y)
-        found = _expected_by_points(inside, source.law, times, stop, power)
+        found = _expected_by_points(inside, source.distribution, times, stop, power)
     found = np.where(inside.silent, _evenly(y, times, stop, power), found)
     found = np.where(known, np.abs(times - at) ** power, found)
-    return who.mean(found, described, inside.support(who.mass), source, pulls)
+    return who.mean(found, described, inside.support(who.weight), source, derivative)
 
 
 def _times(predicted: Any, who: Subjects, loss: str, tau: float | None) -> Floats:
     """One predicted time per subject: as given, or the median or mean of its curve."""
-    y, mass = who.y, who.mass
+    y, weight = who.y, who.weight
     if not are_curves(predicted):
         return vector(predicted, "predicted", length=len(y), like="y_true")
     curves = check_curves(predicted, y)
@@ -170,25 +141,25 @@ def _times(predicted: Any, who: Subjects, loss: str, tau: float | None) -> Float
         times, point = curves.median(), "median"
     else:
         times, point = curves.mean() if tau is None else curves.rmst(tau), "mean"
-    bad = np.flatnonzero(~np.isfinite(times) & (mass > 0))
+    bad = np.flatnonzero(~np.isfinite(times) & (weight > 0))
     if bad.size:
         raise UndefinedMetricError(
             f"the curves have no finite {point} for {numbered(bad)}; give the curves another tail, "
             "or predicted times"
         )
-    return np.where(mass > 0, times, 0.0)
+    return np.where(weight > 0, times, 0.0)
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """Expected errors under one law for everybody: what they read of the law S.
+    """Expected errors under one distribution for everybody: what they read of the distribution S.
 
     The error of a subject is `outside` + N / (S(l) - S(u)), where N is linear in S(l), S(u) and the
     areas of S(t) (1) and t S(t) (2) up to some points.
     """
 
     inside: Inside
-    law: Turnbull
+    distribution: Turnbull
     outside: Floats
     on_lower: Floats
     on_upper: Floats
@@ -207,7 +178,9 @@ class _Parts:
         """N / (S(l) - S(u))."""
         total = self.on_lower * self.inside.at_lower + self.on_upper * self.inside.at_upper
         for points, factor, area in self.areas:
-            total += factor * (self.law.area(points) if area == 1 else self.law.moment(points))
+            total += factor * (
+                self.distribution.area(points) if area == 1 else self.distribution.moment(points)
+            )
         return total / self._given
 
     @property
@@ -215,44 +188,44 @@ class _Parts:
         """Expected error of each subject."""
         return self.outside + self.expected
 
-    def pulls(self, mass: Floats) -> LawPulls:
-        """What the sum of the errors moves with the law."""
-        sums, y, each = PullSums(self.law), self.inside.y, mass / self._given
+    def derivative(self, weight: Floats) -> DistributionDerivative:
+        """What the sum of the errors moves with the distribution."""
+        sums, y, each = DerivativeSums(self.distribution), self.inside.y, weight / self._given
         sums.add(y.lower, each * (self.on_lower - self.expected))
         ends = np.isfinite(y.upper)
         sums.add(y.upper[ends], (each * (self.on_upper + self.expected))[ends])
         for points, factor, area in self.areas:
             sums.add(points, each * factor, area)
-        return LawPulls(sums.by_mass()[0])
+        return DistributionDerivative(sums.by_weight()[0])
 
 
-def _parts(inside: Inside, law: Turnbull, p: Floats, stop: float, loss: str) -> _Parts:
-    """Return what expected errors read of a law that ends, or does at `stop`."""
+def _parts(inside: Inside, distribution: Turnbull, p: Floats, stop: float, loss: str) -> _Parts:
+    """Return what expected errors read of a distribution that ends, or does at `stop`."""
     y = inside.y
-    end = min(stop, max(law.last_time, float(y.lower.max())))
+    end = min(stop, max(distribution.last_time, float(y.lower.max())))
     # What lies past `end` counts as at `end`.
     low, high = np.minimum(y.lower, end), np.minimum(y.upper, end)
     one = np.ones(len(y))
     areas: tuple[tuple[Floats, Floats, int], ...]
     if loss == "squared":  # E (T - p)^2 by parts
         areas = ((high, 2 * one, 2), (low, -2 * one, 2), (high, -2 * p, 1), (low, 2 * p, 1))
-        return _Parts(inside, law, 0 * one, (low - p) ** 2, -((high - p) ** 2), areas)
+        return _Parts(inside, distribution, 0 * one, (low - p) ** 2, -((high - p) ** 2), areas)
     q = np.clip(p, low, high)  # until q the loss falls, after it rises
     areas = ((low, one, 1), (q, -2 * one, 1), (high, one, 1))
-    return _Parts(inside, law, np.abs(p - q), q - low, q - high, areas)
+    return _Parts(inside, distribution, np.abs(p - q), q - low, q - high, areas)
 
 
 def _expected_by_points(
-    inside: Inside, law: SurvivalCurves, p: Floats, stop: float, power: int
+    inside: Inside, distribution: SurvivalCurves, p: Floats, stop: float, power: int
 ) -> Floats:
-    """Expected error under a law per subject, by points inside the interval."""
+    """Expected error under a distribution per subject, by points inside the interval."""
     y, rows = inside.y, np.arange(len(inside.y))
     total = np.zeros(len(y))
     for k in range(_NODES):
         later = 1 - (k + 0.5) / _NODES
         level = inside.at_upper + later**2 * (inside.at_lower - inside.at_upper)
         with np.errstate(invalid="ignore"):
-            time = np.clip(law.times_at(rows, level), y.lower, y.upper)
+            time = np.clip(distribution.times_at(rows, level), y.lower, y.upper)
         total += 2 * later * np.abs(np.minimum(time, stop) - p) ** power
     _refuse_endless(total, inside.silent | y.exact | (y.lower >= stop))
     return total / _NODES
@@ -262,7 +235,8 @@ def _refuse_endless(total: Floats, ignored: Bools) -> None:
     bad = np.flatnonzero(~np.isfinite(total) & ~ignored)
     if bad.size:
         raise UndefinedMetricError(
-            f"the law has no finite times after the lower bound of {numbered(bad)}; give it "
+            f"the distribution has no finite times after the lower bound of {numbered(bad)}; give "
+            "it "
             "another tail, or give tau"
         )
 

@@ -10,16 +10,14 @@ import numpy as np
 from ..._tools.arrays import LARGEST, Bools, Floats, all_finite, dot, repeated, stored_once, vector
 from ...data.curves import SurvivalCurves
 from ...data.incidence import CauseCurves
-from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, numbered
-from ...reference.dependent_g import LateByDifference
-from ...reference.doubly_robust import DoublyRobust
-from ...reference.estimated_g import EstimatedG, Pulls
-from ...reference.follow_up import thinned_out
-from ...reference.losses import Loss
-from ...reference.surrogates import METHODS, Setting, Surrogates
+from ...estimators.doubly_robust import DoublyRobust
+from ...estimators.estimated_g import Derivative
+from ...estimators.losses import Loss
+from ...estimators.reference import thinned_out
+from ...estimators.surrogates import METHODS, Setting, Surrogates
 from ..checks import given_entry_of
-from ..details import standard_error
+from ..score import Score
 from ..support import Support
 from ..terms import Terms
 
@@ -27,59 +25,28 @@ from ..terms import Terms
 PAST_KEY = "share of the result from subjects censored past the reference"
 
 
-@dataclass(frozen=True)
-class TimeErrorDetails:
-    """A time error with everything behind it.
+@dataclass(frozen=True, repr=False, eq=False)
+class TimeScore(Score):
+    """A time error, which is a `Score`, with loss and weight of each subject.
 
     Attributes
     ----------
-    value : float
-        The error.
     convention : dict
         Method, loss, point, weighting, area, tail, horizon, normaliser, reference, G.
     support : dict
         Sizes, subjects past the reference, what was excluded and why, share of predicted times read
         off a tail, largest weight.
     loss, weight : ndarray of shape (n,)
-        Per subject; `value` is sum(weight * loss) / normalizer. Zero weight: did not take part.
+        Per subject; `value` is sum(weight * loss) / normalizer, or the root of that. Zero weight:
+        did not take part.
     normalizer : float
         What the weighted sum was divided by.
     """
 
-    value: float
-    convention: dict[str, Any]
-    support: dict[str, Any]
-    loss: Floats
-    weight: Floats
-    normalizer: float
-    #: How much each subject counts in the normaliser; None: as much as it weighs.
-    share: Floats | None = None
-    frequency: Floats | None = None
-    #: The subjects that G of the weights was estimated from, if they are these very ones.
-    own_g: Outcomes | None = None
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __repr__(self) -> str:
-        method, tau = self.convention["method"], self.convention["tau"]
-        method += "" if tau is None else f" up to {tau:g}"
-        return f"TimeErrorDetails({method}: value={self.value:.6g}, stderr={self.stderr:.3g})"
-
-    @property
-    def psi(self) -> Floats:
-        """First-order contribution of a subject, also through G where that is these subjects'."""
-        a = self.weight * self.loss
-        s, pulls, g = self.weight if self.share is None else self.share, None, None
-        if self.own_g is not None:
-            pulls, g = Pulls.of_events(a), EstimatedG(self.own_g)
-        found = Terms(a, s, pulls=pulls, s_moves=self.share is None).mean(g=g).psi
-        return np.full(a.size, np.nan) if found is None else found
-
-    @property
-    def stderr(self) -> float:
-        """Analytic standard error, reference set fixed."""
-        return standard_error(self.psi, self.frequency)
+    loss: Floats = field(kw_only=True)
+    weight: Floats = field(kw_only=True)
+    normalizer: float = field(kw_only=True)
+    scale: str = field(default="log", kw_only=True)
 
 
 def predicted_times(
@@ -162,13 +129,7 @@ class Point:
         size = len(setting.y)
         if isinstance(predicted, SurvivalCurves):
             predicted = given_entry_of(predicted, setting.y)
-        return cls.counted(
-            setting, *predicted_times(predicted, size, point, setting.tau, setting.start)
-        )
-
-    @classmethod
-    def counted(cls, setting: Setting, times: Floats, from_tail: Bools | None) -> Point:
-        """Count what the data cover, given the times and which of them were read off a tail."""
+        times, from_tail = predicted_times(predicted, size, point, setting.tau, setting.start)
         return cls(times, _support(setting, times, from_tail))
 
 
@@ -202,9 +163,9 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
             early = (times <= y.entry) & (y.entry > 0) & (y.weight > 0)
             found.counts["predictions_before_entry"] = int(np.count_nonzero(early))
     else:
-        mass = average_weight(setting)
-        part = from_tail.sum() if mass is None else np.sum(mass, where=from_tail)
-        found.shares["tail_share"] = float(part), _total(mass, len(y))
+        weight = average_weight(setting)
+        part = from_tail.sum() if weight is None else np.sum(weight, where=from_tail)
+        found.shares["tail_share"] = float(part), _total(weight, len(y))
     return found
 
 
@@ -216,14 +177,14 @@ def _competing(setting: Setting) -> dict[str, int]:
     return {"competing_events": int(np.count_nonzero(competes & (setting.y.weight > 0)))}
 
 
-def _total(mass: Floats | None, n: int) -> float:
-    return float(n) if mass is None else float(mass.sum())
+def _total(weight: Floats | None, n: int) -> float:
+    return float(n) if weight is None else float(weight.sum())
 
 
 def average_weight(setting: Setting) -> Floats | None:
     """Weights of the average: frequencies times sampling weights; None where all are one."""
-    if setting.mass is not None:
-        return setting.mass
+    if setting.weight is not None:
+        return setting.weight
     return setting.y.weight if setting.y.weighted else None
 
 
@@ -249,14 +210,14 @@ def time_terms(
 ) -> TimeTerms:
     """Return loss and weight of each subject; `rules` is the `convention` of the number."""
     record, y = METHODS[method], setting.y
-    surrogates = setting.surrogates(record)
+    imputed = setting.surrogates(record)
     average = average_weight(setting)
-    loss, usable = losses_of(setting, surrogates, rule, point.times)
-    weight = surrogates.weight
+    loss, usable = losses_of(setting, imputed, rule, point.times)
+    weight = imputed.weight
     if average is not None:
         weight = weight * average
     support = point.support.copy()
-    support.notes = dict(surrogates.notes)
+    support.notes = dict(imputed.notes)
     lost: Bools | None = None
     if usable is not None:
         # Somebody without weight needs no loss, and stays among those who are divided by.
@@ -264,22 +225,20 @@ def time_terms(
         weight, loss = np.where(usable, weight, 0.0), np.where(usable, loss, 0.0)
         if lost.any():
             support.notes[f"excluded: the {rule.name} loss needs positive times"] = int(lost.sum())
-    if surrogates.defined is not setting.everybody:
-        loss[np.flatnonzero(~surrogates.defined)] = 0.0
+    if imputed.defined is not setting.everybody:
+        loss[np.flatnonzero(~imputed.defined)] = 0.0
     share = None
     if record.weights_by_g:
         share = _share(weight, average, lost, normalize)
         support.shares["mean_weight"] = float(weight.sum()), _total(average, weight.size)
-    support.largest["largest_weight"] = surrogates.largest_weight(y)
-    if isinstance(surrogates.robust, LateByDifference):
-        support.largest["largest_weight"] = float(surrogates.robust.weight.max(initial=0.0))
-    elif surrogates.robust is not None and support.counts:
-        mass = np.ones(loss.size) if average is None else average
-        known = np.where(surrogates.defined, mass, 0.0)
+    support.largest["largest_weight"] = imputed.largest_weight(y)
+    if imputed.robust is not None and support.counts:
+        subject_weight = np.ones(loss.size) if average is None else average
+        known = np.where(imputed.defined, subject_weight, 0.0)
         end = None if setting.conditional is None else setting.conditional.follow_up
-        _describe_robust(support, surrogates.robust, rule, point.times, loss, known, end)
+        _describe_robust(support, imputed.robust, rule, point.times, loss, known, end)
     if setting.c.size and record.imputes:
-        support.largest["largest_surrogate"] = surrogates.largest_time(setting)
+        support.largest["largest_surrogate"] = imputed.largest_time(setting)
     if rule.normalised:
         loss = loss / rules["scale"]
     alike = stored_once(weight) and weight[0] == 1
@@ -293,7 +252,7 @@ def time_terms(
         weight if share is None else share,
         rules,
         support,
-        Pulls.of_events(a) if moves else None,
+        Derivative.of_events(a) if moves else None,
         moves and share is None,
         loss=loss,
         weight=weight,
@@ -306,22 +265,25 @@ def _describe_robust(
     rule: Loss,
     times: Floats,
     loss: Floats,
-    mass: Floats,
+    subject_weight: Floats,
     end: float | None,
 ) -> None:
-    """Say what doubly robust losses lean on: large weights, the floor, the tail of the law."""
-    present = mass > 0
+    """Say what doubly robust losses lean on: large weights, floor, tail."""
+    present = subject_weight > 0
     seen = robust.y.event & present
-    weight, count = robust.weight[seen], mass[seen]
+    weight, count = robust.weight[seen], subject_weight[seen]
     support.largest["largest_weight"] = float(weight.max(initial=0.0)) or float(present.any())
     support.effective["effective_events"] = dot(count, weight), dot(count, np.square(weight))
     past = robust.g.below(robust.y.time)
-    support.shares["share_past_floor"] = float(mass[past].sum()), float(mass.sum())
+    support.shares["share_past_floor"] = (
+        float(subject_weight[past].sum()),
+        float(subject_weight.sum()),
+    )
     if rule.domain is None and robust.y.entry is None:
-        tail = np.where(present, mass * robust.from_tail(rule, times, end), 0.0)
+        tail = np.where(present, subject_weight * robust.from_tail(rule, times, end), 0.0)
         support.shares["share_from_tail"] = (
             float(tail.sum()),
-            float(np.where(present, mass * loss, 0.0).sum()),
+            float(np.where(present, subject_weight * loss, 0.0).sum()),
         )
 
 
@@ -338,28 +300,30 @@ def _share(
 
 
 def losses_of(
-    setting: Setting, surrogates: Surrogates, rule: Loss, times: Floats
+    setting: Setting, imputed: Surrogates, rule: Loss, times: Floats
 ) -> tuple[Floats, Bools | None]:
     """Loss of each subject, and which subjects have one (None: all)."""
-    target = surrogates.time
-    if surrogates.lower_bound is not None:
-        bounded, times = np.flatnonzero(surrogates.lower_bound), times.copy()
+    target = imputed.time
+    if imputed.lower_bound is not None:
+        bounded, times = np.flatnonzero(imputed.lower_bound), times.copy()
         times[bounded] = np.minimum(times[bounded], target[bounded])
     usable = None if rule.domain is None else rule.defined(target, times)
-    law, robust = surrogates.law, surrogates.robust
+    distribution, robust = imputed.distribution, imputed.robust
     with np.errstate(divide="ignore", invalid="ignore"):
         loss = rule.of(target, times) if robust is None else robust.phi(rule, times)
-        if law is not None:
+        if distribution is not None:
             rows = setting.censored
-            places = law.places(setting.c) if setting.own_laws else setting.j
-            loss[rows] = law.expected(rule, setting.c, times[rows], places, surrogates.looked_up)
-    if usable is not None and (law is not None or robust is not None):
-        # The law lives past c, so only the prediction can be out of bounds.
+            places = distribution.places(setting.c) if setting.own_distributions else setting.j
+            loss[rows] = distribution.expected(
+                rule, setting.c, times[rows], places, imputed.looked_up
+            )
+    if usable is not None and (distribution is not None or robust is not None):
+        # The distribution lives past c, so only the prediction can be out of bounds.
         usable = np.where(setting.y.event, usable, rule.defined(np.ones_like(times), times))
     return loss, usable
 
 
-def convention(
+def time_convention(
     setting: Setting, method: str, rule: Loss, predicted: Any, normalize: str
 ) -> dict[str, Any]:
     """Say which definitions the number follows."""
@@ -384,13 +348,13 @@ def convention(
         estimated = setting.g_from == "test"
         convention["stderr"] = "G estimated in sample" if estimated else "G fixed"
     if setting.y.entry is not None:
-        convention["entry"] = "curves, laws and G given being event-free and uncensored at entry"
-    if setting.dependence is not None:
-        convention["dependence"] = str(setting.dependence)
+        convention["entry"] = (
+            "curves, distributions and G given being event-free and uncensored at entry"
+        )
     if setting.cause is not None:
         convention["cause"] = setting.cause.name
-    if METHODS[method].takes_law:
-        convention |= setting.law_convention(METHODS[method])
+    if METHODS[method].takes_distribution:
+        convention |= setting.distribution_convention(METHODS[method])
     if curves:
         convention |= {"interpolation": predicted.interpolation, "curve_tail": predicted.tail}
     return convention

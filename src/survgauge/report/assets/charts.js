@@ -76,18 +76,29 @@ const Charts = (() => {
 
   const known = (v) => v !== null && v !== undefined && Number.isFinite(v);
   // Looks of the models, from survgauge.displays.palette: colours are variables of the page.
-  let LOOKS = { colours: 1, dashes: [""], markers: ["dot"] };
+  let LOOKS = { colours: 1, shades: 1, dashes: [""], markers: ["dot"] };
   const use = (looks) => { LOOKS = looks; };
-  const turned = (list, k) => list[(k + Math.floor(k / LOOKS.colours)) % list.length];
-  const colour = (role) => (typeof role === "number" ? `var(--s${role % LOOKS.colours})` : `var(--${role})`);
+  // Of models and of shades: name of their colours, number, and how many colours there are.
+  function counted(role) {
+    if (typeof role === "number") return ["s", role, LOOKS.colours];
+    return String(role).startsWith("shade") ? ["shade", Number(role.slice(5)), LOOKS.shades] : null;
+  }
+  function turned(list, role) {
+    const [, k, colours] = counted(role);
+    return list[(k + Math.floor(k / colours)) % list.length];
+  }
+  function colour(role) {
+    const found = counted(role);
+    return found ? `var(--${found[0]}${found[1] % found[2]})` : `var(--${role})`;
+  }
   const DASH = { solid: "", dashed: "5 4", dotted: "2 3" };
   const ROLE_DASH = { baseline: "5 4", soft: "5 4" };
   function dash(mark) {
     if (mark.dash) return DASH[mark.dash];
-    return typeof mark.role === "number" ? turned(LOOKS.dashes, mark.role) : ROLE_DASH[mark.role] || "";
+    return counted(mark.role) ? turned(LOOKS.dashes, mark.role) : ROLE_DASH[mark.role] || "";
   }
 
-  const marker = (mark) => mark.marker || (typeof mark.role === "number" ? turned(LOOKS.markers, mark.role) : mark.role === "censored" ? "diamond" : "dot");
+  const marker = (mark) => mark.marker || (counted(mark.role) ? turned(LOOKS.markers, mark.role) : mark.role === "censored" ? "diamond" : "dot");
   const corners = (points) => `M${points.map((point) => point.join(",")).join("L")}Z`;
   const polygon = (n) => (x, y, r) => corners(Array.from({ length: n }, (_, k) => [x + 1.35 * r * Math.sin((2 * Math.PI * k) / n), y - 1.35 * r * Math.cos((2 * Math.PI * k) / n)]));
   function plus(x, y, r) {
@@ -187,7 +198,7 @@ const Charts = (() => {
 
   const xs = (m) => [m.x, m.left, m.right, m.to, m.edges, m.type === "rule" && m.axis === "x" ? [m.value] : []];
   const ys = (m) => [m.y, m.low, m.high, m.base, m.top, m.type === "rule" && m.axis === "y" ? [m.value] : []];
-  const flat = (panels, pick) => panels.flatMap((panel) => panel.marks.filter((m) => m.type !== "note").flatMap(pick));
+  const flat = (panels, pick) => panels.flatMap((panel) => panel.marks.flatMap(pick));
 
   function domains(panels, shared) {
     return panels.map((panel) => {
@@ -223,9 +234,11 @@ const Charts = (() => {
     const every = Math.max(1, Math.ceil(((widest + 8) * ticks.length) / room));
     return ticks.map((tick, k) => [...tick, k]).filter((tick, k) => k % every === 0);
   }
-  const rightOf = (panel) => Math.max(12, ...panel.rows.map((row) => (row.beside ? Math.max(...rowsOf(row.beside).map(textWidth)) + 10 : 0)));
+  const rightOf = (panel) => Math.max(12, ...panel.rows.map((row) => (row.beside ? Math.max(...rowsOf(row.beside).map(textWidth)) + 24 : 0)));
   function numbered(domain, count) {
-    const found = ticks(Math.min(...domain), Math.max(...domain), count);
+    let found = ticks(Math.min(...domain), Math.max(...domain), count);
+    // A single number does not make a scale.
+    for (let more = 2; found.values.length < 2 && more < 9; more *= 2) found = ticks(Math.min(...domain), Math.max(...domain), count * more);
     return found.values.map((v) => [v, tickText(v, found.step)]);
   }
   const axisFoot = (panel) => 12 + LINE * (Math.max(1, ...(panel.x.ticks || []).map((tick) => rowsOf(tick[1]).length)) + (panel.x.label ? rowsOf(panel.x.label).length : 0)) + 6;
@@ -349,7 +362,7 @@ const Charts = (() => {
       node("line", { ...ends, ...stroke(mark, 1.25) }, body);
     },
     line(mark, body, { sx, sy }) {
-      if (mark.width) node("path", { d: path(mark, sx, sy), fill: "none", opacity: mark.alpha ?? 1, ...stroke(mark, mark.width * 1.4) }, body);
+      node("path", { d: path(mark, sx, sy), fill: "none", ...stroke(mark, mark.width * 1.4) }, body);
       const single = mark.y.filter(known).length === 1;
       const dots = mark.dots || mark;
       if (mark.marked || single) dots.x.forEach((x, i) => { if (known(dots.y[i])) shape(mark, sx(x), sy(dots.y[i]), 3, body); });
@@ -374,20 +387,12 @@ const Charts = (() => {
         dots.push({ px, py, mark, i });
       });
     },
-    note(mark, body, { sx, sy, box }) {
-      const x = mark.on_data ? sx(mark.x) : box.left + mark.x * (box.right - box.left);
-      const lines = rowsOf(mark.text).length;
-      const inside = box.bottom - mark.y * (box.bottom - box.top);
-      const y = mark.on_data ? sy(mark.y) - 3 : inside + (mark.y < 0.5 ? -4 - LINE * (lines - 1) : 10);
-      const anchor = { left: "start", center: "middle", right: "end" }[mark.align || "left"];
-      block(body, mark.text, x, y, 300, { "text-anchor": anchor, style: `fill:${colour(mark.role || "ink")};font-size:11px;paint-order:stroke;stroke:var(--card);stroke-width:3px` });
-    },
   };
-  const ORDER = ["span", "bars", "rule", "line", "points", "note"];
-  const MOST_BANDS = 6;
+  const ORDER = ["span", "bars", "rule", "line", "points"];
+  const MOST_BANDS = 2;
   let drawn = 0;
 
-  // The drawing of a mark, which knows its model: by name, or in rows of models by its role.
+  // The drawing of a mark with its model: by name, or in rows of models by its role.
   function group(mark, body, panel) {
     const made = node("g", { class: "mark" }, body);
     made.series = mark.series || [];
@@ -405,7 +410,7 @@ const Charts = (() => {
     const body = node("g", { "clip-path": `url(#${clip})` }, svg);
     const bands = panel.marks.filter((mark) => mark.type === "line" && mark.low);
     // Many bands on top of each other tell nothing.
-    for (const mark of bands) if (bands.length <= MOST_BANDS || !mark.series.length) node("path", { d: band(mark, sx, sy), style: `fill:${colour(mark.role)};opacity:${mark.shade || 0.16}` }, group(mark, body, panel));
+    for (const mark of bands) if (bands.length <= MOST_BANDS || !mark.series.length) node("path", { d: band(mark, sx, sy), style: `fill:${colour(mark.role)};opacity:0.16` }, group(mark, body, panel));
     const marks = [...panel.marks].sort((a, b) => ORDER.indexOf(a.type) - ORDER.indexOf(b.type));
     for (const mark of marks) DRAW[mark.type](mark, group(mark, body, panel), place);
     return targetsOf(panel, place);
@@ -442,7 +447,7 @@ const Charts = (() => {
         for (const text of [panel.rows[k].inside, panel.rows[k].beside]) if (text) rows.push([text, ""]);
         return { title: named, rows, marks: mine.length ? mine.map(({ px, py }) => [px, py]) : [[box.left, sy(k)]] };
       },
-      nearest: (px, py) => (panel.rows.length ? Math.max(0, Math.min(panel.rows.length - 1, Math.floor((py - box.top) / rowHeight(panel)))) : -1),
+      nearest: (px, py) => (panel.rows.length ? Math.max(0, Math.min(panel.rows.length - 1, Math.floor(((py - box.top) / (box.bottom - box.top)) * panel.rows.length))) : -1),
     };
   }
   const heights = (mark) => mark.top.map((top, i) => Math.abs(top - mark.base[i]));
@@ -570,21 +575,23 @@ const Charts = (() => {
     const columns = Math.max(1, Math.min(spec.columns, panels.length, Math.floor(width / CELL)));
     const cell = width / columns;
     const domain = domains(panels, spec.shared);
-    const left = Math.max(0, ...panels.map((panel, k) => leftOf(panel, domain[k].y, cell)));
-    const right = Math.max(0, ...panels.map(rightOf));
+    // Panels below each other begin and end alike.
+    const widest = (j, of) => Math.max(0, ...panels.map((panel, k) => (k % columns === j || spec.shared ? of(panel, k) : 0)));
+    const left = Array.from({ length: columns }, (_, j) => widest(j, (panel, k) => leftOf(panel, domain[k].y, cell)));
+    const right = Array.from({ length: columns }, (_, j) => widest(j, rightOf));
     const marks = panels.flatMap((panel) => panel.marks);
     let upper = legend(node("svg"), marks, width) + 8;
     const places = [];
     for (let k = 0; k < panels.length; k += columns) {
       const row = panels.slice(k, k + columns);
       const last = spec.shared !== "x" || k + columns >= panels.length;
-      const head = 8 + LINE * Math.max(0, ...row.map((panel) => (panel.title ? rowsOf(panel.title).length : 0)));
-      const body = Math.max(...row.map((panel, j) => tall(panel, domain[k + j], cell - left - right)));
+      const head = 15 + LINE * Math.max(0, ...row.map((panel) => (panel.title ? rowsOf(panel.title).length : 0)));
+      const body = Math.max(...row.map((panel, j) => tall(panel, domain[k + j], cell - left[j] - right[j])));
       const foot = last ? Math.max(...row.map(footOf)) : 10;
       row.forEach((panel, j) => {
         const start = j * cell;
         const top = upper + head;
-        places.push({ start, end: start + cell, upper, lower: top + body + foot, left: start + left, right: start + left + equalWidth(panel, cell - left - right), top, bottom: top + body, edge: { last, first: j === 0 || spec.shared !== "y" } });
+        places.push({ start, end: start + cell, upper, lower: top + body + foot, left: start + left[j], right: start + left[j] + equalWidth(panel, cell - left[j] - right[j]), top, bottom: top + body, edge: { last, first: j === 0 || spec.shared !== "y" } });
       });
       upper += head + body + foot;
     }

@@ -26,7 +26,7 @@
   dark.addEventListener("change", theme);
   theme();
 
-  // -- folded sections, and printing with or without them ----------------------------------------
+  // -- folded sections: what is open is printed ----------------------------------------------------
   const folds = all("section.folded > details");
   const unfold = document.getElementById("unfold");
   function say() {
@@ -45,10 +45,7 @@
   window.addEventListener("hashchange", reach);
   for (const link of all('a[href^="#"]')) link.addEventListener("click", () => setTimeout(reach));
   reach();
-  const printed = (edition) => () => { root.dataset.print = edition; if (edition === "all") for (const part of folds) part.open = true; setTimeout(() => window.print()); };
-  root.dataset.print = "short";
-  document.getElementById("print").addEventListener("click", printed("short"));
-  if (unfold) document.getElementById("print-all").addEventListener("click", printed("all"));
+  document.getElementById("print").addEventListener("click", () => window.print());
 
   // -- saving --------------------------------------------------------------------------------
   function save(name, content, type) {
@@ -75,19 +72,11 @@
     const plain = (value) => (value !== null && typeof value === "object" ? JSON.stringify(value) : value);
     return [names, ...list.map((row) => names.map((name) => plain(row[name])))];
   }
-  // Long tables come as column names and rows, what repeats by its number.
-  function unpacked(value) {
-    if (!value || !value.columns || !value.rows) return value;
-    const levels = value.columns.map((name) => value.levels[name]);
-    return value.rows.map((row) => Object.fromEntries(row.map((cell, k) => [value.columns[k], levels[k] ? levels[k][cell] : cell])));
-  }
   for (const button of all("button[data-save]")) {
     button.addEventListener("click", () => {
       const what = button.dataset.save;
-      if (what === "json") {
-        const whole = Object.fromEntries(Object.entries(data.record).map(([key, value]) => [key, unpacked(value)]));
-        save(`${data.file}.json`, JSON.stringify(whole, null, 1), "application/json");
-      } else save(`${data.file}-${what}.csv`, csv(records(unpacked(data.record[what]))), "text/csv");
+      if (what === "json") save(`${data.file}.json`, JSON.stringify(data.record, null, 1), "application/json");
+      else save(`${data.file}-${what}.csv`, csv(records(data.record[what])), "text/csv");
     });
   }
 
@@ -131,10 +120,8 @@
       for (const row of table.tBodies[0].rows) {
         const text = row.textContent.toLowerCase();
         const passes = controls.every((control) => {
-          if (control.dataset.column === undefined) return text.includes(control.value.trim().toLowerCase());
-          if (control.selectedIndex === 0) return true; // all
-          const cell = row.cells[Number(control.dataset.column)];
-          return (cell.dataset.sort ?? cell.textContent) === control.value;
+          const words = control.value.toLowerCase().split(/\s+/).filter((word) => word);
+          return words.every((word) => text.includes(word));
         });
         row.hidden = !(passes && (row.dataset.series === undefined || shown(nameOf(row.dataset.series))));
         count += row.hidden ? 0 : 1;
@@ -403,7 +390,7 @@
   const chips = all("button.chip");
   for (const place of all("[data-look]")) place.append(Charts.swatch(Number(place.dataset.look)));
   for (const chip of chips) {
-    chip.prepend(Charts.swatch(Number(chip.dataset.color)));
+    if (chip.dataset.color) chip.prepend(Charts.swatch(Number(chip.dataset.color)));
     for (const [start, end] of [["pointerenter", "pointerleave"], ["focus", "blur"]]) {
       chip.addEventListener(start, () => highlight(nameOf(chip.dataset.series)));
       chip.addEventListener(end, () => highlight(null));
@@ -423,11 +410,6 @@
     for (const count of all(".series-count")) count.textContent = hidden.size ? `${chips.length - hidden.size} of ${chips.length} shown` : "";
     filterRows();
     for (const figure of figures.values()) figure.render(figure.width);
-    for (const place of all("[data-paper]")) {
-      const [spec, width] = [figures.get(place.dataset.paper).spec.specs[0], Number(place.dataset.width)];
-      const panels = width < 400 ? spec.panels.slice(0, 1) : spec.panels; // little room: the main one
-      place.replaceChildren(Charts.draw({ ...spec, panels }, width, shown).svg);
-    }
   }
   for (const name of data.hidden || []) hidden.add(name);
   update();
@@ -447,6 +429,6 @@
   }, { rootMargin: "-10% 0px -75% 0px" });
   for (const section of all("section[id]")) watcher.observe(section);
   window.addEventListener("beforeprint", () => { for (const figure of figures.values()) figure.render(640); });
-  window.addEventListener("afterprint", () => { root.dataset.print = "short"; for (const figure of figures.values()) figure.render(); });
+  window.addEventListener("afterprint", () => { for (const figure of figures.values()) figure.render(); });
   root.dataset.ready = "true";
 })();

@@ -14,18 +14,15 @@ from strategies import outcomes, pair, tails
 
 from survgauge import InputError, KaplanMeier, Outcomes, SurvivalCurves, UndefinedMetricError
 from survgauge.metrics.calibration import mean_curve as _mean_curve
-from survgauge.metrics.calibration.calibration import d_calibration
-from survgauge.metrics.calibration.calibration_measures import (
-    km_calibration,
-    km_calibration_details,
-)
-from survgauge.metrics.calibration.coverage import coverage, coverage_details
-from survgauge.metrics.calibration.cox_slope import (
-    calibration_slope_cox,
-    calibration_slope_cox_details,
-)
-from survgauge.metrics.calibration.kernels import bridge_tail, weighted_quantile
+from survgauge.metrics.calibration.d_calibration import d_calibration
+from survgauge.metrics.calibration.km_calibration import km_calibration
 from survgauge.metrics.calibration.one_calibration import one_calibration
+from survgauge.metrics.calibration.residuals import coverage
+from survgauge.metrics.calibration.smooth_fit import weighted_quantile
+from survgauge.metrics.calibration.uniform_distance import bridge_tail
+from survgauge.metrics.calibration.weak_calibration import (
+    calibration_slope_cox,
+)
 
 GRID = [1.0, 2.0, 4.0, 7.0]
 
@@ -49,7 +46,7 @@ def own(y, curves):
 # -- D-calibration ----------------------------------------------------------------------------
 
 
-def naive_masses(s, event, bins):
+def naive_weights(s, event, bins):
     row = [0.0] * bins
     edges = [k / bins for k in range(bins + 1)]
     s = next((edge for edge in edges if abs(s - edge) <= 1e-12), s)  # as its convention says
@@ -64,13 +61,13 @@ def naive_masses(s, event, bins):
 
 
 @given(problems(), st.integers(2, 12))
-def test_d_calibration_masses_follow_the_definition(problem, bins):
+def test_d_calibration_weights_follow_the_definition(problem, bins):
     y, curves = problem
-    rows = [naive_masses(s, e, bins) for s, (_, e) in zip(own(y, curves), y, strict=True)]
+    rows = [naive_weights(s, e, bins) for s, (_, e) in zip(own(y, curves), y, strict=True)]
     result = d_calibration(pair(y), curves, bins=bins, method="chi2")
     np.testing.assert_allclose(result.observed, np.sum(rows, axis=0), atol=1e-12)
-    np.testing.assert_allclose(result.masses(), rows, atol=1e-12)
-    np.testing.assert_allclose(result.masses().sum(axis=1), 1.0)
+    np.testing.assert_allclose(result.weights(), rows, atol=1e-12)
+    np.testing.assert_allclose(result.weights().sum(axis=1), 1.0)
     assert result.observed.sum() == pytest.approx(len(y))
     want = stats.chisquare(np.sum(rows, axis=0))
     assert result.statistic == pytest.approx(want.statistic, abs=1e-10)
@@ -103,7 +100,7 @@ def test_subject_beyond_the_curve_is_in_the_lowest_bin_and_counted():
     assert result.support["past_curves"] == 2
 
 
-def test_underflowing_survival_gives_finite_masses():
+def test_underflowing_survival_gives_finite_weights():
     curves = SurvivalCurves([0, 1, 2], [[1.0, 1e-310, 5e-324]] * 3)
     result = d_calibration(([1, 2, 2], [0, 0, 1]), curves, bins=5, method="chi2")
     assert result.observed.tolist() == [3, 0, 0, 0, 0]
@@ -124,7 +121,7 @@ def test_bins_of_kaplan_meier_on_its_own_data_hold_one_subject_each():
     for method in ("chi2", "ks"):
         found = d_calibration((time, np.ones(10)), curves, method=method)
         np.testing.assert_allclose(found.observed, 1.0)
-    np.testing.assert_allclose(found.masses().sum(axis=0), 1.0)
+    np.testing.assert_allclose(found.weights().sum(axis=0), 1.0)
 
 
 def test_kaplan_meier_is_calibrated_on_its_own_data():
@@ -208,7 +205,7 @@ def test_ks_statistic_under_censoring(y):
     result = d_calibration(pair(y), curves, method="ks")
     want = naive_ks([t / 10 for t, _ in y], [e for _, e in y])
     assert result.statistic == pytest.approx(want, abs=2e-4)
-    jumps = result.observed.sum() + result.support["open_mass"]
+    jumps = result.observed.sum() + result.support["open_weight"]
     assert jumps == pytest.approx(len(y))
 
 
@@ -219,14 +216,15 @@ def test_ks_at_the_end_of_the_curve():
     assert math.isfinite(result.statistic)
 
 
-def test_bridge_tail_is_a_probability_law():
+def test_bridge_tail_is_a_probability_distribution():
     assert bridge_tail(0.9, 0.0) == 1.0
     for a in (0.2, 0.6, 0.999999):
         values = [bridge_tail(d, a) for d in np.linspace(0.05, 3, 40)]
         assert all(np.diff(values) <= 1e-12)
         assert min(values) >= 0
         assert max(values) <= 1
-    # Nearly the whole bridge: Kolmogorov's law; a short piece: reflection of Brownian motion.
+    # Nearly the whole bridge: Kolmogorov's distribution; a short piece: reflection of Brownian
+    # motion.
     assert bridge_tail(1.1, 1 - 1e-9) == pytest.approx(stats.kstwobign.sf(1.1), rel=1e-3)
     assert bridge_tail(0.03, 1e-4) == pytest.approx(4 * stats.norm.sf(3), rel=0.05)
 
@@ -509,7 +507,7 @@ def test_km_calibration_of_own_grids_equals_the_shared_grid(interpolation, tail)
     naive = naive_km_calibration(list(zip(*y, strict=True)), shared, pieces)
     assert km_calibration(y, own_grids) == pytest.approx(naive, rel=5e-3)
     assert km_calibration(y, shared) == pytest.approx(naive, rel=5e-3)
-    stderr = [km_calibration_details(y, curves).stderr for curves in (shared, own_grids)]
+    stderr = [km_calibration(y, curves).stderr for curves in (shared, own_grids)]
     assert stderr[0] == pytest.approx(stderr[1], rel=5e-3)
 
 
@@ -523,15 +521,17 @@ def test_km_calibration_until_a_horizon_is_that_of_a_shorter_follow_up(own_grids
     for tau in (1.0, 5.0, 0.9 * time.max()):
         assert (time > tau).any()
         shorter = np.minimum(time, tau), event & (time <= tau)
-        found = km_calibration_details((time, event), curves, tau=tau)
-        want = km_calibration_details(shorter, curves)
+        found = km_calibration((time, event), curves, tau=tau)
+        want = km_calibration(shorter, curves)
         assert found.value == pytest.approx(want.value, rel=1e-12)
-        assert found.psi == pytest.approx(want.psi, rel=1e-9, abs=1e-15)
+        assert found.contributions == pytest.approx(want.contributions, rel=1e-9, abs=1e-15)
         assert found.stderr == pytest.approx(want.stderr, rel=1e-9)
-        assert found.law.limits(0.95) == pytest.approx(want.law.limits(0.95), rel=1e-9)
+        assert found.distribution.limits(0.95) == pytest.approx(
+            want.distribution.limits(0.95), rel=1e-9
+        )
         assert km_calibration((time, event), curves, tau=tau) == found.value
         assert found.convention["tau"] == tau
-    late = km_calibration_details((time, event), curves, tau=2 * time.max())
+    late = km_calibration((time, event), curves, tau=2 * time.max())
     assert late.value == km_calibration((time, event), curves)
     assert late.convention["tau"] == time.max()
 
@@ -541,7 +541,7 @@ def test_km_calibration_by_hand():
     curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 2)
     want = (125 / 300 + 125 / 300) / 10
     assert km_calibration(([5, 10], [1, 1]), curves) == pytest.approx(want, rel=1e-12)
-    details = km_calibration_details(([5, 10], [1, 1]), curves)
+    details = km_calibration(([5, 10], [1, 1]), curves)
     assert details.times.tolist() == [0, 5]
     assert details.kaplan_meier.tolist() == [1, 0.5]
     assert details.mean_survival.tolist() == [1, 0.5]
@@ -556,11 +556,10 @@ def test_km_calibration_in_pieces_is_the_same(interpolation, tail, weighted, mon
     curves = SurvivalCurves(GRID, survival, interpolation, tail)
     time, event = rng.exponential(8, 90).round(1), rng.random(90) < 0.7
     y = Outcomes(time, event, rng.integers(0, 3, 90) if weighted else None)
-    whole = km_calibration_details(y, curves)
-    monkeypatch.setattr("survgauge._tools.chunks.CHUNK", 3)
-    monkeypatch.setattr("survgauge.metrics.calibration.gap_influence.QUERIES", 7)
-    parts = km_calibration_details(y, curves)
-    for name in ("value", "stderr", "psi", "times", "mean_survival", "kaplan_meier"):
+    whole = km_calibration(y, curves)
+    monkeypatch.setattr("survgauge._tools.running.CHUNK", 3)
+    parts = km_calibration(y, curves)
+    for name in ("value", "stderr", "contributions", "times", "mean_survival", "kaplan_meier"):
         value, want = getattr(parts, name), getattr(whole, name)
         np.testing.assert_allclose(value, want, rtol=1e-12, atol=1e-15)
 
@@ -569,7 +568,7 @@ def test_km_calibration_in_pieces_is_the_same(interpolation, tail, weighted, mon
 @pytest.mark.parametrize("size", [2, 1000])
 def test_the_average_of_linear_tails_is_that_of_the_curves(weighted, size, monkeypatch):
     # Tied ends, curves that never fall, curves that ended, ends before and after the last time.
-    monkeypatch.setattr("survgauge._tools.chunks.CHUNK", size)
+    monkeypatch.setattr("survgauge._tools.running.CHUNK", size)
     last = np.array([0.5, 0.5, 1.0, 0.0, 0.9, 0.2, 0.3, 0.0, 1.0, 0.75])
     curves = SurvivalCurves([0, 4], np.column_stack([np.ones(10), last]))
     weight = np.arange(10.0) if weighted else np.broadcast_to(1.0, 10)
@@ -597,7 +596,7 @@ def test_survivaleval_km_calibration_sums_trapezoids_at_event_times():
 
 def test_km_calibration_contributions_are_derivatives():
     y, curves = simulated(60, 2, distort=1.4)
-    psi = km_calibration_details(y, curves).psi
+    contributions = km_calibration(y, curves).contributions
     for i in (0, 7, 31):
         sides = []
         for h in (1e-4, -1e-4):
@@ -605,8 +604,8 @@ def test_km_calibration_contributions_are_derivatives():
             weight[i] += h
             sides.append(km_calibration(Outcomes(y.time, y.event, weight), curves))
         # Contributions live on 64 points, the value on all.
-        assert psi[i] == pytest.approx((sides[0] - sides[1]) / 2e-4, abs=3e-5)
-    assert psi.sum() == pytest.approx(0, abs=1e-12)
+        assert contributions[i] == pytest.approx((sides[0] - sides[1]) / 2e-4, abs=3e-5)
+    assert contributions.sum() == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("distort", [1.0, 1.5])
@@ -617,7 +616,7 @@ def test_km_calibration_standard_error_is_the_bootstrap_s(distort):
     for _ in range(200):
         weight = np.bincount(rng.integers(0, 300, 300), minlength=300).astype(float)
         values.append(km_calibration(Outcomes(y.time, y.event, weight), curves))
-    assert km_calibration_details(y, curves).stderr == pytest.approx(np.std(values), rel=0.25)
+    assert km_calibration(y, curves).stderr == pytest.approx(np.std(values), rel=0.25)
 
 
 # -- coverage -------------------------------------------------------------------------------------
@@ -633,18 +632,18 @@ def test_coverage_counts_events_and_shares_of_the_censored(problem, level):
             total += low <= s <= high
         elif s > low:
             total += (min(s, high) - low) / s
-    details = coverage_details(pair(y), curves, level)
+    details = coverage(pair(y), curves, level)
     assert details.value == pytest.approx(total / len(y), abs=1e-12)
-    assert details.psi.sum() == pytest.approx(0, abs=1e-12)
+    assert details.contributions.sum() == pytest.approx(0, abs=1e-12)
 
 
-def test_coverage_is_the_mass_of_inner_bins():
+def test_coverage_is_the_weight_of_inner_bins():
     y, curves = simulated(300, 9, distort=1.3)
-    masses = d_calibration(y, curves, bins=20, method="chi2")
-    inner = masses.observed[1:-1].sum() / 300
+    weights = d_calibration(y, curves, bins=20, method="chi2")
+    inner = weights.observed[1:-1].sum() / 300
     assert coverage(y, curves, 0.9) == pytest.approx(inner, abs=1e-12)
-    assert coverage_details(y, curves).stderr == pytest.approx(
-        np.std(masses.masses()[:, 1:-1].sum(axis=1), ddof=1) / np.sqrt(300)
+    assert coverage(y, curves).stderr == pytest.approx(
+        np.std(weights.weights()[:, 1:-1].sum(axis=1), ddof=1) / np.sqrt(300)
     )
 
 
@@ -658,7 +657,7 @@ def test_the_true_model_covers_its_level():
 
 def test_slope_of_the_true_model_is_one_and_scales():
     y, curves = simulated(3000, 0)
-    details = calibration_slope_cox_details(y, curves, 4.0)
+    details = calibration_slope_cox(y, curves, 4.0)
     assert details.value == pytest.approx(1, abs=3 * details.stderr)
     assert details.stderr == pytest.approx(details.support["model_stderr"], rel=0.2)
     x = np.log(-np.log(curves.at(4.0)))
@@ -698,7 +697,7 @@ def test_a_slope_that_the_outcomes_do_not_identify_is_undefined(time, event, x, 
 
 
 def test_predictions_of_zero_and_one_are_moved_and_counted():
-    details = calibration_slope_cox_details(
+    details = calibration_slope_cox(
         ([1, 2, 3, 4, 5], [1, 1, 1, 0, 1]), [0.0, 0.3, 0.6, 1.0, 0.5], 3.0
     )
     assert np.isfinite(details.value)
@@ -714,12 +713,12 @@ METRICS = {
     "dn": lambda y, c: one_calibration(y, c, 3.0, groups=3, method="dn").statistic,
     "uncensored": lambda y, c: one_calibration(y, c, 3.0, groups=4, method="uncensored").statistic,
     "km": km_calibration,
-    "km stderr": lambda y, c: km_calibration_details(y, c).stderr,
+    "km stderr": lambda y, c: km_calibration(y, c).stderr,
     "coverage": coverage,
-    "coverage stderr": lambda y, c: coverage_details(y, c).stderr,
+    "coverage stderr": lambda y, c: coverage(y, c).stderr,
     "slope": lambda y, c: calibration_slope_cox(y, c, 3.0),
     "slope breslow": lambda y, c: calibration_slope_cox(y, c, 3.0, ties="breslow"),
-    "slope stderr": lambda y, c: calibration_slope_cox_details(y, c, 3.0).stderr,
+    "slope stderr": lambda y, c: calibration_slope_cox(y, c, 3.0).stderr,
 }
 
 
@@ -795,7 +794,7 @@ def test_arguments_are_checked():
         (lambda: km_calibration(y, curves, convention="sksurv"), "convention"),
         (lambda: km_calibration(y, curves, tau=5, convention="survivaleval"), "tau is no part"),
         (lambda: km_calibration(y, curves, tau=-1), "tau must be finite and positive"),
-        (lambda: one_calibration(y, curves, 3.0).masses(), "masses"),
+        (lambda: one_calibration(y, curves, 3.0).weights(), "weights"),
     ):
         with pytest.raises(InputError, match=match):
             call()

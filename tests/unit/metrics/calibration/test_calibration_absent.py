@@ -19,11 +19,11 @@ def curves(scale, grids, interpolation="linear", tail="exponential"):
 
 
 CALLS = {
-    "km_calibration": lambda y, c: sg.km_calibration_details(y, c),
+    "km_calibration": lambda y, c: sg.km_calibration(y, c),
     "d_calibration": lambda y, c: sg.d_calibration(y, c),
     "d_calibration chi2": lambda y, c: sg.d_calibration(y, c, method="chi2"),
     "ici": lambda y, c: sg.integrated_calibration_index(y, c, 6.0),
-    "slope": lambda y, c: sg.calibration_slope_details(y, c, 6.0),
+    "slope": lambda y, c: sg.calibration_slope(y, c, 6.0),
     "one_calibration": lambda y, c: sg.one_calibration(y, c, 6.0, groups=4),
     "one_calibration dn": lambda y, c: sg.one_calibration(y, c, 6.0, groups=4, method="dn"),
 }
@@ -33,8 +33,8 @@ def told(result):
     """Value, with standard error and limits where there are any."""
     names = ("value", "ici", "p_value", "statistic", "stderr")
     found = [float(getattr(result, name)) for name in names if hasattr(result, name)]
-    law = getattr(result, "law", None)
-    return found if law is None else [*found, *law.limits(0.95)]
+    distribution = getattr(result, "distribution", None)
+    return found if distribution is None else [*found, *distribution.limits(0.95)]
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.calibration import inputs
-from survgauge.metrics.calibration import kernels as kernel
+from survgauge.metrics.calibration import inputs, risk_rates, smooth_fit
+from survgauge.metrics.calibration import uniform_distance as kernel
+from survgauge.metrics.checks import check_curves
 
 
 def test_uniform_distance_without_censoring_is_kolmogorovs():
@@ -62,7 +63,8 @@ def test_bridge_tail_at_its_ends():
     assert kernel.bridge_tail(1.0, 1.0) == pytest.approx(
         2 * sum((-1) ** (k + 1) * math.exp(-2 * k * k) for k in range(1, 20))
     )
-    # Nearly the whole bridge: next to Kolmogorov's law; a short piece: hardly ever outside.
+    # Nearly the whole bridge: next to Kolmogorov's distribution; a short piece: hardly ever
+    # outside.
     assert kernel.bridge_tail(1.0, 1 - 1e-9) == pytest.approx(kernel.bridge_tail(1.0, 1.0), 1e-3)
     assert kernel.bridge_tail(1.0, 0.01) < 1e-15
     # A narrow band is left for sure; the series needs its many terms, with their signs.
@@ -84,29 +86,29 @@ def test_bridge_tail_is_the_sum_over_all_images():
 
 def test_groups_of_risk_keep_ties_together():
     s = np.array([0.9, 0.5, 0.5, 0.1, 0.2, 0.5])
-    found = [sorted(rows.tolist()) for rows in kernel.risk_groups(s, None, 3)]
+    found = [sorted(rows.tolist()) for rows in risk_rates.risk_groups(s, None, 3)]
     assert found == [[0], [1, 2, 5], [3, 4]]
     weight = np.array([1.0, 1, 1, 6, 1, 1])
-    found = [sorted(rows.tolist()) for rows in kernel.risk_groups(s, weight, 2)]
+    found = [sorted(rows.tolist()) for rows in risk_rates.risk_groups(s, weight, 2)]
     assert found == [[0, 1, 2, 4, 5], [3]]
-    assert len(kernel.risk_groups(np.full(4, 0.5), None, 4)) == 1
+    assert len(risk_rates.risk_groups(np.full(4, 0.5), None, 4)) == 1
 
 
 def test_rates_of_groups_by_hand():
     y = sg.Outcomes([1.0, 2.0, 3.0, 4.0, 1.0, 2.0], [1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 2, 1])
     s = np.array([0.8, 0.6, 0.4, 0.2, 0.1, 0.4])
     rows = [np.arange(4), np.array([4, 5])]
-    found = kernel.group_rates(y, s, rows, 3.0)
+    found = risk_rates.group_rates(y, s, rows, 3.0)
     assert found.size.tolist() == [4, 3]
     assert found.observed == pytest.approx([1 - 0.75 / 2, 1.0])
     assert found.expected == pytest.approx([0.5, 1 - 0.2])
     # Greenwood: S^2 sum d / (n (n - d)); where nobody is left there is nothing to spread.
-    assert found.greenwood == pytest.approx([0.375**2 * (1 / 12 + 1 / 2), 0.0])
+    assert found.variance == pytest.approx([0.375**2 * (1 / 12 + 1 / 2), 0.0])
     assert found.events.tolist() == [2, 3]
     assert found.open_ended == 0
-    late = kernel.group_rates(sg.Outcomes([1.0, 2.0], [1, 0]), s[:2], [np.arange(2)], 3.0)
+    late = risk_rates.group_rates(sg.Outcomes([1.0, 2.0], [1, 0]), s[:2], [np.arange(2)], 3.0)
     assert late.open_ended == 1
-    at = kernel.group_rates(sg.Outcomes([1.0, 3.0], [1, 0]), s[:2], [np.arange(2)], 3.0)
+    at = risk_rates.group_rates(sg.Outcomes([1.0, 3.0], [1, 0]), s[:2], [np.arange(2)], 3.0)
     assert at.open_ended == 0
 
 
@@ -114,10 +116,12 @@ def test_weighted_quantiles_repeat_values():
     values, weight = np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 3.0])
     repeated = np.repeat(values, weight.astype(int))
     for q in (0.0, 0.1, 0.3, 0.5, 0.77, 1.0):
-        assert kernel.weighted_quantile(values, weight, q) == pytest.approx(
+        assert smooth_fit.weighted_quantile(values, weight, q) == pytest.approx(
             np.quantile(repeated, q)
         )
-        assert kernel.weighted_quantile(values, None, q) == pytest.approx(np.quantile(values, q))
+        assert smooth_fit.weighted_quantile(values, None, q) == pytest.approx(
+            np.quantile(values, q)
+        )
 
 
 def test_probabilities_that_round_past_their_ends_are_set_to_them():
@@ -143,7 +147,7 @@ def test_a_smooth_curve_whose_errors_are_not_finite_has_a_value_and_no_interval(
     curves = sg.SurvivalCurves([4.399999999999999, 4.8], [list(row) for row in rows])
     found = sg.integrated_calibration_index_cox(y, curves, 2.493414512180683)
     assert 0 < found.ici < 1
-    assert math.isnan(found.support["expected_if_calibrated"])
+    assert math.isnan(found.expected_if_calibrated)
 
 
 def test_knots_are_harrells_quantiles():
@@ -170,39 +174,41 @@ def test_knots_are_harrells_quantiles():
 def test_km_calibration_says_what_a_perfect_model_would_have():
     y = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1, 1, 0, 1, 1, 0])
     curves = sg.SurvivalCurves([0.0, 8.0], [[1.0, 0.1]] * 6)
-    found = sg.km_calibration_details(y, curves)
-    assert 0 < found.support["expected_if_calibrated"] < 1
+    found = sg.km_calibration(y, curves)
+    assert 0 < found.expected_if_calibrated < 1
     assert found.support["past_curves"] == 0.0
 
 
 def test_a_subject_of_hardly_any_weight_makes_no_group_of_its_own():
     # The middle of the last block rounds to the end of the last group.
-    found = kernel.risk_groups(np.array([0.9, 0.1]), np.array([1.0, 1e-20]), 2)
+    found = risk_rates.risk_groups(np.array([0.9, 0.1]), np.array([1.0, 1e-20]), 2)
     assert [rows.tolist() for rows in found] == [[0, 1]]
 
 
-def test_which_law_a_distance_has():
+def test_which_distribution_a_distance_has():
     rng = np.random.default_rng(3)
 
-    def law(events, censored):
+    def distribution(events, censored):
         n = events + censored
         event = np.arange(n) < events
-        return kernel.uniform_distance(sg.Outcomes(np.ones(n), event), rng.uniform(0.1, 1, n)).law
+        return kernel.uniform_distance(
+            sg.Outcomes(np.ones(n), event), rng.uniform(0.1, 1, n)
+        ).distribution
 
-    assert law(100, 0) == kernel.EXACT
-    assert law(101, 0) == kernel.LIMIT
-    assert law(5, 0) == kernel.EXACT
-    assert law(9, 20) == kernel.DRAWN
-    assert law(10, 20) == kernel.LIMIT
-    assert law(9, 192) == kernel.LIMIT
+    assert distribution(100, 0) == kernel.EXACT
+    assert distribution(101, 0) == kernel.LIMIT
+    assert distribution(5, 0) == kernel.EXACT
+    assert distribution(9, 20) == kernel.DRAWN
+    assert distribution(10, 20) == kernel.LIMIT
+    assert distribution(9, 192) == kernel.LIMIT
 
 
-def test_the_limit_law_has_stephens_factor():
+def test_the_limit_distribution_has_stephens_factor():
     rng = np.random.default_rng(5)
     n = 36
     y = sg.Outcomes(np.ones(n), np.arange(n) % 3 > 0)
     found = kernel.uniform_distance(y, rng.uniform(0.05, 1, n))
-    assert found.law == kernel.LIMIT
+    assert found.distribution == kernel.LIMIT
     factor = 6 + 0.12 + 0.11 / 6
     wanted = kernel.bridge_tail(factor * found.statistic, found.coverage)
     assert 0.001 < wanted < 0.999
@@ -218,6 +224,8 @@ def test_what_is_predicted_for_absent_subjects_may_be_unknown():
     assert found[[0, 2]] == pytest.approx([0.725, 0.725])
     with pytest.raises(sg.UndefinedMetricError):
         inputs.survival_at(sg.Outcomes(time, event), curves, 3.0, "survival")
-    assert inputs.own_survival(y, curves)[[0, 2]] == pytest.approx([0.725, 0.65])
+    assert inputs.own_survival(check_curves(curves, y), y.time)[[0, 2]] == pytest.approx(
+        [0.725, 0.65]
+    )
     with pytest.raises(sg.UndefinedMetricError):
-        inputs.own_survival(sg.Outcomes(time, event), curves)
+        inputs.own_survival(check_curves(curves, sg.Outcomes(time, event)), time)

@@ -8,37 +8,39 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.calibration import groups, inputs
-from survgauge.metrics.calibration import kernels as kernel
-from survgauge.metrics.calibration.calibration_measures import km_distance
-from survgauge.metrics.details import Clusters
+from survgauge.metrics.calibration import d_calibration as kernel
+from survgauge.metrics.calibration import inputs
+from survgauge.metrics.calibration import risk_rates as groups
+from survgauge.metrics.calibration.km_calibration import km_distance
+from survgauge.metrics.checks import check_curves
+from survgauge.metrics.score import Clusters
 
 Y = ([2.0, 4.0, 6.0, 9.0], [1, 0, 1, 1])
 LINES = sg.SurvivalCurves([0.0, 10.0], [[1.0, 0.0], [1.0, 0.2], [1.0, 0.4], [1.0, 0.1]])
 
 
 def test_km_calibration_says_how_it_was_made():
-    own = sg.km_calibration_details(Y, LINES)
+    own = sg.km_calibration(Y, LINES)
     assert own.convention["convention"] == "survgauge"
     assert own.convention["tau"] == 9.0
     assert isinstance(own.convention["mean_curve"], str)
     assert own.support["past_curves"] == 0.0
     assert own.frequency is None
     assert own.stderr > 0
-    peer = sg.km_calibration_details(Y, LINES, convention="survivaleval")
+    peer = sg.km_calibration(Y, LINES, convention="survivaleval")
     assert peer.convention["convention"] == "survivaleval"
     assert peer.convention["tau"] == 9.0
-    assert peer.law is None
+    assert peer.distribution is None
     assert math.isnan(peer.stderr)
-    assert "expected_if_calibrated" not in peer.support
+    assert math.isnan(peer.expected_if_calibrated)
     ends = sg.SurvivalCurves([0.0, 5.0], [[1.0, 0.3]] * 4)
-    assert sg.km_calibration_details(Y, ends).support["past_curves"] == 1.0
+    assert sg.km_calibration(Y, ends).support["past_curves"] == 1.0
 
 
 def test_km_calibration_of_survivaleval_ends_at_the_last_event():
     y = ([0.25, 0.5, 0.75], [1, 1, 0])
     curves = sg.SurvivalCurves([0.0, 1.0], [[1.0, 0.0]] * 3)
-    found = sg.km_calibration_details(y, curves, convention="survivaleval")
+    found = sg.km_calibration(y, curves, convention="survivaleval")
     assert found.convention["tau"] == 0.5
     # Squared gaps at 0, 0.25 and 0.5, joined by lines.
     gaps = np.array([0.0, 0.75 - 2 / 3, 0.5 - 1 / 3]) ** 2
@@ -61,27 +63,27 @@ def test_absent_subjects_contribute_nothing_to_km_calibration():
         kept = None if clusters is None else Clusters.of(labels[:4])
         alone = km_distance(present, LINES, clusters=kept)
         assert found.value == alone.value
-        assert found.psi[4] == 0.0
-        np.testing.assert_array_equal(found.psi[:4], alone.psi)
+        assert found.contributions[4] == 0.0
+        np.testing.assert_array_equal(found.contributions[:4], alone.contributions)
         assert found.stderr == pytest.approx(alone.stderr, rel=1e-12)
-        assert found.law.freedom == (math.inf if clusters is None else 1.0)
+        assert found.distribution.freedom == (math.inf if clusters is None else 1.0)
         np.testing.assert_array_equal(found.frequency, y.weight)
     single = km_distance(present, LINES, clusters=Clusters.of(np.zeros(4)))
-    assert single.law is None
+    assert single.distribution is None
     assert math.isnan(single.stderr)
 
 
-def test_coverage_counts_the_ends_of_its_interval_and_the_mass_past_c():
+def test_coverage_counts_the_ends_of_its_interval_and_the_weight_past_c():
     # S = 0.75, 0.25 (the ends for a level of one half), 0.5 censored, 0 censored, and absent.
     curves = sg.SurvivalCurves([0.0, 8.0], [[1.0, 0.0]] * 5)
     y = sg.Outcomes([2.0, 6.0, 4.0, 8.0, 1.0], [1, 1, 0, 0, 1], [1.0, 1.0, 1.0, 1.0, 0.0])
-    found = sg.coverage_details(y, curves, level=0.5)
+    found = sg.coverage(y, curves, level=0.5)
     own = np.array([1.0, 1.0, (0.5 - 0.25) / 0.5, 0.0])
     assert found.value == pytest.approx(own.mean())
-    np.testing.assert_allclose(found.psi, [*((own - own.mean()) / 4), 0.0])
+    np.testing.assert_allclose(found.contributions, [*((own - own.mean()) / 4), 0.0])
     assert found.support["share_from_censored"] == 0.5
     assert found.convention["level"] == 0.5
-    early = sg.coverage_details(([1.0, 7.0], [0, 0]), curves[:2], level=0.5)
+    early = sg.coverage(([1.0, 7.0], [0, 0]), curves[:2], level=0.5)
     # All of the interval lies past c, over S(c); or none of it does.
     assert early.value == pytest.approx((0.5 / 0.875 + 0.0) / 2)
 
@@ -89,24 +91,24 @@ def test_coverage_counts_the_ends_of_its_interval_and_the_mass_past_c():
 def test_a_slope_says_what_its_covariate_is():
     y = ([1, 2, 3, 4, 5, 6], [1, 1, 0, 1, 1, 1])
     x = np.array([1.0, 0.2, 0.6, -0.3, 0.1, -1.0])
-    given = sg.calibration_slope_cox_details(y, x)
+    given = sg.calibration_slope_cox(y, x)
     assert given.convention["covariate"] == "given linear predictor"
     assert given.convention["time"] is None
     assert given.support["moved_from_0_or_1"] == 0
     s = np.exp(-np.exp(x))
-    read = sg.calibration_slope_cox_details(y, s, 3.0)
+    read = sg.calibration_slope_cox(y, s, 3.0)
     assert read.convention["covariate"] == "log(-log S)"
     assert read.convention["time"] == 3.0
     assert read.value == pytest.approx(given.value)
-    other = sg.calibration_slope_cox_details(y, 1 - s, 3.0, probability="event", ties="breslow")
+    other = sg.calibration_slope_cox(y, 1 - s, 3.0, probability="event", ties="breslow")
     assert other.convention["ties"] == "breslow"
     assert other.value == pytest.approx(given.value)  # there are no ties
     weighted = sg.Outcomes(*y, [1.0, 1.0, 1.0, 1.0, 1.0, 0.0])
-    absent = sg.calibration_slope_cox_details(weighted, x)
-    rest = sg.calibration_slope_cox_details(([1, 2, 3, 4, 5], [1, 1, 0, 1, 1]), x[:5])
+    absent = sg.calibration_slope_cox(weighted, x)
+    rest = sg.calibration_slope_cox(([1, 2, 3, 4, 5], [1, 1, 0, 1, 1]), x[:5])
     assert absent.value == pytest.approx(rest.value)
-    assert absent.psi[5] == 0.0
-    np.testing.assert_allclose(absent.psi[:5], rest.psi)
+    assert absent.contributions[5] == 0.0
+    np.testing.assert_allclose(absent.contributions[:5], rest.contributions)
     assert absent.support["model_stderr"] == pytest.approx(rest.support["model_stderr"])
 
 
@@ -131,17 +133,20 @@ def test_curves_that_say_nothing_are_named_by_their_subjects():
     words = r"rows 2 and 4 .counting from 1. say nothing about"
     y = sg.Outcomes(time, event)
     with pytest.raises(sg.UndefinedMetricError, match=words + " their own time"):
-        inputs.own_survival(y, curves)
+        inputs.own_survival(check_curves(curves, y), y.time)
     with pytest.raises(sg.UndefinedMetricError, match=words + " time 2.0"):
         inputs.survival_at(y, curves, 2.0, "survival")
     # Of those of weight zero nothing is asked; of a small weight as much as of a large one.
     absent = sg.Outcomes(time, event, [1.0, 0.0, 1.0, 0.0])
     wanted = [1 - 0.6 * 2 / 5, 1 - 0.6 * 3 / 5]
-    np.testing.assert_allclose(inputs.own_survival(absent, curves)[[0, 2]], wanted)
+    np.testing.assert_allclose(
+        inputs.own_survival(check_curves(curves, absent), absent.time)[[0, 2]], wanted
+    )
     found = inputs.survival_at(absent, curves, 2.0, "survival")
     np.testing.assert_allclose(found[[0, 2]], wanted[0])
     little = sg.Outcomes(time, event, [1.0, 0.5, 1.0, 0.5])
-    for read in (inputs.own_survival, lambda y, c: inputs.survival_at(y, c, 2.0, "survival")):
+    own = lambda y, c: inputs.own_survival(check_curves(c, y), y.time)  # noqa: E731
+    for read in (own, lambda y, c: inputs.survival_at(y, c, 2.0, "survival")):
         with pytest.raises(sg.UndefinedMetricError, match=words):
             read(little, curves)
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 import survgauge as sg
-from survgauge.metrics.calibration import groups as grouped
+from survgauge.metrics.calibration import risk_rates as grouped
 
 LINES = sg.SurvivalCurves([0.0, 10.0], [[1.0, 0.0]] * 5)
 Y = sg.Outcomes([2.0, 4.0, 6.0, 9.0, 10.0], [1, 0, 1, 1, 0])
@@ -29,7 +29,7 @@ def test_fields_of_pearsons_d_calibration():
     assert found.support["survival_zero"] == 1
     assert found.support["survival_one"] == 0
     assert found.support["past_curves"] == 0
-    assert found.masses().sum(axis=0) == pytest.approx(observed)
+    assert found.weights().sum(axis=0) == pytest.approx(observed)
 
 
 def test_fields_of_d_calibration():
@@ -38,14 +38,14 @@ def test_fields_of_d_calibration():
     assert found.expected.tolist() == [2.5, 2.5]
     assert found.edges.tolist() == [0, 0.5, 1]
     assert found.observed == pytest.approx([5 * 1.6 / 3, 5 * 0.2])
-    assert found.support["open_mass"] == pytest.approx(5 * 0.8 / 3)
+    assert found.support["open_weight"] == pytest.approx(5 * 0.8 / 3)
     assert found.support["last_u"] == 1.0
     assert found.support["bridge_time"] == 1.0
     assert found.degrees_of_freedom is None
     weighted = sg.Outcomes(Y.time, Y.event, [2.0, 1.0, 1.0, 1.0, 0.0])
     some = sg.d_calibration(weighted, LINES, bins=2)
     assert some.expected.tolist() == [2.5, 2.5]
-    assert np.isnan(some.masses()[4]).all()
+    assert np.isnan(some.weights()[4]).all()
     late = sg.Outcomes([2.0, 12.0], [1, 1], [1.0, 1.0])
     assert sg.d_calibration(late, LINES[:2]).support["past_curves"] == 1
 

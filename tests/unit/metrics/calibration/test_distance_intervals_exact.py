@@ -1,4 +1,4 @@
-"""Laws of calibration distances against loops, and their limits against a search by hand."""
+"""Distributions of calibration distances against loops, limits against a search by hand."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def sizes(above, below, confidence):
 
 
 def test_a_squared_gap_has_the_mean_and_variance_of_its_errors():
-    law = SquaredGap.of(0.05, GAP, COVARIANCE)
+    distribution = SquaredGap.of(0.05, GAP, COVARIANCE)
     along = GAP @ COVARIANCE @ GAP / (GAP @ GAP)
     total, square = np.trace(COVARIANCE), np.trace(COVARIANCE @ COVARIANCE)
-    assert law.value == 0.05
-    assert law.freedom == math.inf
-    assert law.along == pytest.approx(along / 3)
-    assert law.rest_mean == pytest.approx((total - along) / 3)
-    assert law.rest_variance == pytest.approx(2 * (square - along**2) / 9)
+    assert distribution.value == 0.05
+    assert distribution.freedom == math.inf
+    assert distribution.along == pytest.approx(along / 3)
+    assert distribution.rest_mean == pytest.approx((total - along) / 3)
+    assert distribution.rest_variance == pytest.approx(2 * (square - along**2) / 9)
     # |e|^2 / m of normal errors: mean tr V / m, variance 2 tr V^2 / m^2.
-    assert law.expected_if_calibrated == pytest.approx(total / 3)
-    assert 2 * law.along**2 + law.rest_variance == pytest.approx(2 * square / 9)
+    assert distribution.expected_if_calibrated == pytest.approx(total / 3)
+    assert 2 * distribution.along**2 + distribution.rest_variance == pytest.approx(2 * square / 9)
 
 
 def test_a_squared_gap_without_a_direction_takes_the_average_one():
@@ -57,46 +57,50 @@ def test_a_squared_gap_without_a_direction_takes_the_average_one():
         # Along this gap nothing varies.
         (np.array([0.0, 0.0, 1.0]), np.diag([0.02, 0.01, 0.0])),
     ):
-        law = SquaredGap.of(0.05, gap, covariance)
+        distribution = SquaredGap.of(0.05, gap, covariance)
         total, square = np.trace(covariance), np.trace(covariance @ covariance)
-        assert law.along == pytest.approx(square / total / 3)
-        assert law.expected_if_calibrated == pytest.approx(total / 3)
+        assert distribution.along == pytest.approx(square / total / 3)
+        assert distribution.expected_if_calibrated == pytest.approx(total / 3)
     still = SquaredGap.of(0.05, GAP, np.zeros((3, 3)))
     assert (still.along, still.rest_mean, still.rest_variance) == (0.0, 0.0, 0.0)
     assert np.isnan(still.limits(0.95)).all()
 
 
-def squared_below(law, size):
+def squared_below(distribution, size):
     """Probability of at most the observed value, over 400 even quantiles of the error along."""
     normal = stats.norm.ppf((np.arange(400) + 0.5) / 400)
-    left = law.value - (size + math.sqrt(law.along) * normal) ** 2
-    shape = law.rest_mean**2 / law.rest_variance
-    return stats.gamma.cdf(left, shape, scale=law.rest_variance / law.rest_mean).mean()
+    left = distribution.value - (size + math.sqrt(distribution.along) * normal) ** 2
+    shape = distribution.rest_mean**2 / distribution.rest_variance
+    return stats.gamma.cdf(
+        left, shape, scale=distribution.rest_variance / distribution.rest_mean
+    ).mean()
 
 
 @pytest.mark.parametrize("value", [0.0004, 0.02, 0.05, 0.5])
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 def test_limits_of_a_squared_gap_are_those_of_a_search(value, confidence):
-    law = SquaredGap.of(value, GAP, COVARIANCE)
+    distribution = SquaredGap.of(value, GAP, COVARIANCE)
     low, high = sizes(
-        lambda size: 1 - squared_below(law, size), lambda size: squared_below(law, size), confidence
+        lambda size: 1 - squared_below(distribution, size),
+        lambda size: squared_below(distribution, size),
+        confidence,
     )
     wanted = min(low**2, value), min(max(high**2, value), 1.0)
-    assert law.limits(confidence) == pytest.approx(wanted, rel=2 * HALVED, abs=1e-9)
+    assert distribution.limits(confidence) == pytest.approx(wanted, rel=2 * HALVED, abs=1e-9)
 
 
 def test_a_gap_at_one_point_is_a_squared_normal_number():
     value, variance = 0.25, 0.01
-    law = SquaredGap.of(value, np.array([0.5]), np.array([[variance]]))
-    assert law.rest_mean == pytest.approx(0.0, abs=1e-15)
+    distribution = SquaredGap.of(value, np.array([0.5]), np.array([[variance]]))
+    assert distribution.rest_mean == pytest.approx(0.0, abs=1e-15)
     root, spread = math.sqrt(value), math.sqrt(variance)
 
     def below(size):
         return stats.norm.cdf((root - size) / spread) - stats.norm.cdf((-root - size) / spread)
 
     low, high = sizes(lambda size: 1 - below(size), below, 0.95)
-    # An even quantile stands for 1/400 of the mass.
-    assert law.limits(0.95) == pytest.approx((low**2, high**2), abs=0.01)
+    # An even quantile stands for 1/400 of the weight.
+    assert distribution.limits(0.95) == pytest.approx((low**2, high**2), abs=0.01)
 
 
 def test_limits_of_a_squared_gap_stay_within_zero_and_one():
@@ -116,10 +120,10 @@ def test_few_degrees_of_freedom_widen_the_variance_to_students():
     few = SquaredGap.of(0.05, GAP, COVARIANCE, 4.0)
     wide = SquaredGap.of(0.05, GAP, factor * COVARIANCE)
     assert few.limits(0.9) == pytest.approx(wide.limits(0.9), rel=1e-9)
-    smooth = smooth_law(freedom=4.0)
-    more = smooth_law(factor)
+    smooth = smooth_distribution(freedom=4.0)
+    more = smooth_distribution(factor)
     assert smooth.limits(0.9) == pytest.approx(more.limits(0.9), rel=1e-9)
-    assert smooth.limits(0.9) != pytest.approx(smooth_law().limits(0.9), rel=1e-3)
+    assert smooth.limits(0.9) != pytest.approx(smooth_distribution().limits(0.9), rel=1e-3)
 
 
 # -- mean distances --------------------------------------------------------------------------------
@@ -130,7 +134,7 @@ CHANGE = np.array([[-1.0, 1.0], [0.0, 1.0], [0.5, 1.0], [1.0, 1.0]])
 WEIGHT = np.array([1.0, 2.0, 1.0, 4.0])
 
 
-def smooth_law(factor=1.0, value=None, **more):
+def smooth_distribution(factor=1.0, value=None, **more):
     covariance = factor * np.array([[0.02, 0.004], [0.004, 0.01]])
     spread = 0.01 * math.sqrt(factor)
     if value is None:
@@ -147,20 +151,22 @@ def distance(x, gap):
     return math.fsum(parts) / WEIGHT.sum()
 
 
-def drawn_distances(law, size):
+def drawn_distances(distribution, size):
     """The estimate of every draw if the true gap is `size` times that found."""
     numbers = stream(0, "smooth calibration").standard_normal((1000, 3))
-    curves = np.exp(-np.exp(X + size * SMOOTH_GAP + numbers[:, :2] @ law.basis.T))
+    curves = np.exp(-np.exp(X + size * SMOOTH_GAP + numbers[:, :2] @ distribution.basis.T))
     mean = np.average(np.abs(curves - np.exp(-np.exp(X))), axis=1, weights=WEIGHT)
-    return np.maximum(mean + min(size, 1.0) * law.spread * numbers[:, 2], 0.0)
+    return np.maximum(mean + min(size, 1.0) * distribution.spread * numbers[:, 2], 0.0)
 
 
 def test_errors_of_a_smooth_gap_have_the_covariance_that_was_given():
-    law = smooth_law()
+    distribution = smooth_distribution()
     covariance = np.array([[0.02, 0.004], [0.004, 0.01]])
-    np.testing.assert_allclose(law.basis @ law.basis.T, CHANGE @ covariance @ CHANGE.T, atol=1e-15)
-    np.testing.assert_allclose(law.weight, WEIGHT / 8)
-    assert law.freedom == math.inf
+    np.testing.assert_allclose(
+        distribution.basis @ distribution.basis.T, CHANGE @ covariance @ CHANGE.T, atol=1e-15
+    )
+    np.testing.assert_allclose(distribution.weight, WEIGHT / 8)
+    assert distribution.freedom == math.inf
     # A covariance that rounds below zero in one direction is none in that direction.
     flat = SmoothGap.of(0.1, X, SMOOTH_GAP, WEIGHT, CHANGE, np.diag([0.02, -1e-18]), 0.01)
     np.testing.assert_allclose(
@@ -174,27 +180,33 @@ def test_errors_of_a_smooth_gap_have_the_covariance_that_was_given():
 
 
 def test_distances_of_a_smooth_gap_are_those_of_a_loop():
-    law = smooth_law()
+    distribution = smooth_distribution()
     for size in (0.0, 0.5, 1.0, 2.0):
-        assert float(law.distance(size)) == pytest.approx(distance(X, size * SMOOTH_GAP), abs=1e-15)
+        assert float(distribution.distance(size)) == pytest.approx(
+            distance(X, size * SMOOTH_GAP), abs=1e-15
+        )
     errors = np.array([0.1, -0.2, 0.3, 0.0])
-    moved = law._moved(errors.copy())
-    assert float(law._distance(1.0, moved)) == pytest.approx(distance(X + errors, SMOOTH_GAP))
-    assert law.expected_if_calibrated == pytest.approx(drawn_distances(law, 0.0).mean())
-    assert law.stderr == pytest.approx(drawn_distances(law, 1.0).std(ddof=1))
+    moved = distribution._moved(errors.copy())
+    assert float(distribution._distance(1.0, moved)) == pytest.approx(
+        distance(X + errors, SMOOTH_GAP)
+    )
+    assert distribution.expected_if_calibrated == pytest.approx(
+        drawn_distances(distribution, 0.0).mean()
+    )
+    assert distribution.stderr == pytest.approx(drawn_distances(distribution, 1.0).std(ddof=1))
 
 
 @pytest.mark.parametrize("share", [0.25, 1.0, 2.0])
 def test_limits_of_a_smooth_gap_are_those_of_a_search(share):
     value = share * distance(X, SMOOTH_GAP)
-    law = smooth_law(value=value)
+    distribution = smooth_distribution(value=value)
     half = 0.05
-    low, high = law.limits(0.9)
-    least = half * np.mean(drawn_distances(law, 0.0) <= value)
+    low, high = distribution.limits(0.9)
+    least = half * np.mean(drawn_distances(distribution, 0.0) <= value)
     # Sizes a little inside of the limits are not refuted, sizes a little outside are.
     for limit, refuted in (
-        (low, lambda size: np.mean(drawn_distances(law, size) >= value) < half),
-        (high, lambda size: np.mean(drawn_distances(law, size) <= value) <= least),
+        (low, lambda size: np.mean(drawn_distances(distribution, size) >= value) < half),
+        (high, lambda size: np.mean(drawn_distances(distribution, size) <= value) <= least),
     ):
         size = crossing(lambda s, at=limit: distance(X, s * SMOOTH_GAP) >= at)
         if limit == 0.0:
@@ -206,22 +218,22 @@ def test_limits_of_a_smooth_gap_are_those_of_a_search(share):
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99])
 def test_a_distance_that_no_draw_stays_below_has_an_interval_with_a_width(confidence):
-    tiny = 0.5 * drawn_distances(smooth_law(), 0.0).min()
+    tiny = 0.5 * drawn_distances(smooth_distribution(), 0.0).min()
     least = min(2 / ((1 - confidence) * 1000), 0.5)
-    known = float(np.quantile(drawn_distances(smooth_law(), 0.0), least))
-    low, high = smooth_law(value=tiny).limits(confidence)
+    known = float(np.quantile(drawn_distances(smooth_distribution(), 0.0), least))
+    low, high = smooth_distribution(value=tiny).limits(confidence)
     assert low == 0.0
-    assert high == pytest.approx(smooth_law(value=known).limits(confidence)[1], rel=1e-12)
+    assert high == pytest.approx(smooth_distribution(value=known).limits(confidence)[1], rel=1e-12)
     assert high > 10 * tiny
 
 
 def test_a_rest_without_mean_or_variance_is_a_number():
     normal = stats.norm.ppf((np.arange(400) + 0.5) / 400)
     for mean, variance in ((0.0, 0.01), (0.02, 0.0)):
-        law = SquaredGap(0.05, 0.01, mean, variance)
+        distribution = SquaredGap(0.05, 0.01, mean, variance)
         for size in (0.0, 0.1, 0.3):
             left = 0.05 - (size + 0.1 * normal) ** 2
-            assert law._below(size) == (left >= mean).mean()
+            assert distribution._below(size) == (left >= mean).mean()
 
 
 def test_sizes_that_are_just_not_refuted_belong_to_the_interval():
@@ -242,7 +254,7 @@ def test_sizes_that_are_just_not_refuted_belong_to_the_interval():
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 def test_exact_limits_hold_as_often_as_they_say(size, confidence):
     """Of all observed values, those whose interval has the true size come with that probability."""
-    law = SquaredGap(0.1, 0.001, 0.003, 2e-6, exact=True)
+    distribution = SquaredGap(0.1, 0.001, 0.003, 2e-6, exact=True)
     true = size**2
 
     def last(holds):
@@ -253,11 +265,11 @@ def test_exact_limits_hold_as_often_as_they_say(size, confidence):
         return low
 
     def limits(value):
-        return replace(law, value=value).limits(confidence)
+        return replace(distribution, value=value).limits(confidence)
 
     most = last(lambda value: limits(value)[0] <= true)
     least = last(lambda value: limits(value)[1] < true)
-    held = law._below(size, most) - law._below(size, least)
+    held = distribution._below(size, most) - distribution._below(size, least)
     assert held == pytest.approx(confidence, abs=0.004)
-    usual = replace(law, exact=False, value=0.004).limits(confidence)
+    usual = replace(distribution, exact=False, value=0.004).limits(confidence)
     assert usual[1] == limits(0.004)[1]

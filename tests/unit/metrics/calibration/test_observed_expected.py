@@ -45,7 +45,7 @@ def test_the_standard_error_is_that_of_the_jackknife():
     ]
     spread = np.std([one.ratio for one in left_out]) * np.sqrt(len(time) - 1)
     assert found.stderr == pytest.approx(spread, rel=0.01)
-    assert found.psi.sum() == pytest.approx(0, abs=1e-12)
+    assert found.contributions.sum() == pytest.approx(0, abs=1e-12)
 
 
 def test_frequencies_are_copies_and_absent_subjects_do_not_count():

@@ -1,4 +1,4 @@
-"""Smooth calibration: its law by hand, clusters, and subjects who are absent."""
+"""Smooth calibration: its distribution by hand, clusters, and subjects who are absent."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scipy.optimize import minimize_scalar
 
 import survgauge as sg
 from survgauge._tools.random import stream
-from survgauge.metrics.calibration import smooth_fit
-from survgauge.metrics.details import Clusters, freedom
+from survgauge.metrics.calibration.ici import smooth_hazards
+from survgauge.metrics.score import Clusters, freedom
 
 TIME = np.array([9.0, 4.0, 8.0, 6.0, 7.0, 3.0, 2.0, 1.0, 5.0, 4.0])
 EVENT = np.array([0, 1, 1, 0, 1, 1, 1, 1, 0, 1], dtype=bool)
@@ -55,92 +55,99 @@ def test_equal_predictions_vary_as_nelson_aalen_does():
     other = np.exp(-np.exp(x - errors * math.sqrt(variance) / hazard))
     wanted = [np.abs(part - s).mean() for part in (drawn, other)]
     assert min(abs(found.expected_if_calibrated - w) for w in wanted) < 1e-8
-    np.testing.assert_allclose(found.law.weight, 1 / 8)
+    np.testing.assert_allclose(found.distribution.weight, 1 / 8)
     # Every subject has the same distance: nothing varies between them.
-    assert found.law.spread == pytest.approx(0.0, abs=1e-12)
-    assert found.law.freedom == pytest.approx(freedom(found.psi, ones))
+    assert found.distribution.spread == pytest.approx(0.0, abs=1e-12)
+    assert found.distribution.freedom == pytest.approx(freedom(found.contributions, ones))
 
 
-def result(weighted=True):
+def result(weighted=True, labels=None):
+    clusters = None if labels is None else Clusters.of(labels)
     if weighted:
         y = sg.Outcomes(TIME, EVENT, WEIGHT)
-        return sg.integrated_calibration_index_cox(y, SURVIVAL, 5.0, ties="breslow")
+        return smooth_hazards(y, SURVIVAL, 5.0, ties="breslow", clusters=clusters)
     y = TIME[AGAIN], EVENT[AGAIN]
-    return sg.integrated_calibration_index_cox(y, SURVIVAL[AGAIN], 5.0, ties="breslow")
+    return smooth_hazards(y, SURVIVAL[AGAIN], 5.0, ties="breslow", clusters=clusters)
 
 
 @pytest.mark.parametrize("clustered", [False, True])
-def test_the_law_of_frequencies_is_that_of_repeated_rows(clustered):
+def test_the_distribution_of_frequencies_is_that_of_repeated_rows(clustered):
     one, two = result(), result(weighted=False)
     if clustered:
-        one, two = one.clustered(Clusters.of(LABELS)), two.clustered(Clusters.of(LABELS[AGAIN]))
-        assert one.law.freedom == 3.0
-    assert one.law.spread == pytest.approx(two.law.spread, rel=1e-9)
-    assert one.law.freedom == pytest.approx(two.law.freedom, rel=1e-6)
+        one, two = result(labels=LABELS), result(weighted=False, labels=LABELS[AGAIN])
+        assert one.distribution.freedom == 3.0
+    assert one.distribution.spread == pytest.approx(two.distribution.spread, rel=1e-9)
+    assert one.distribution.freedom == pytest.approx(two.distribution.freedom, rel=1e-6)
     assert one.expected_if_calibrated == pytest.approx(two.expected_if_calibrated, rel=1e-6)
     assert one.interval(0.9) == pytest.approx(two.interval(0.9), rel=1e-4)
     assert one.support["events_by_time"] == two.support["events_by_time"]
 
 
 def test_clusters_of_the_smooth_curve_sum_what_their_subjects_move():
-    plain = result()
-    assert plain.clustered(None) is plain
-    found = plain.clustered(Clusters.of(LABELS))
+    plain, found = result(), result(labels=LABELS)
     smooth = found._smooth
     # Back to the rows as they were given.
     influence = np.empty((smooth.fit.beta.size + 1, 10))
-    influence[:, smooth.rows] = np.vstack(smooth.changes())
+    influence[:, smooth.rows] = smooth.fit.influences(5.0)
     sums = np.array([(influence * WEIGHT)[:, g == LABELS].sum(axis=1) for g in range(4)])
     events, fitted = found.support["events_by_time"], influence.shape[0]
     covariance = sums.T @ sums * 4 / 3 * events / (events - fitted)
-    x = found.law.x
+    x = found.distribution.x
     columns = smooth._columns(x.copy()) - smooth.fit.mean[:, None]
     change = np.vstack((columns, np.full(x.size, 1 / smooth.hazard))).T
     np.testing.assert_allclose(
-        found.law.basis @ found.law.basis.T, change @ covariance @ change.T, rtol=1e-9, atol=1e-12
+        found.distribution.basis @ found.distribution.basis.T,
+        change @ covariance @ change.T,
+        rtol=1e-9,
+        atol=1e-12,
     )
     apart = (np.abs(found.observed - found.predicted) - found.ici) * WEIGHT / WEIGHT.sum()
     parts = np.array([apart[g == LABELS].sum() for g in range(4)])
-    assert found.law.spread == pytest.approx(math.sqrt(4 / 3 * np.sum(parts**2)))
-    assert found.law.value == plain.ici
-    alone = plain.clustered(Clusters.of(np.zeros(10)))
-    assert alone.law is None
+    assert found.distribution.spread == pytest.approx(math.sqrt(4 / 3 * np.sum(parts**2)))
+    assert found.distribution.value == plain.ici
+    alone = result(labels=np.zeros(10))
+    assert alone.distribution is None
     assert math.isnan(alone.expected_if_calibrated)
     assert np.isnan(alone.interval()).all()
 
 
-def test_the_law_of_many_subjects_is_told_by_64_at_even_ranks():
+def test_the_distribution_of_many_subjects_is_told_by_64_at_even_ranks():
     rng = np.random.default_rng(5)
     n = 200
     s, t, c = rng.uniform(0.1, 0.9, n), rng.exponential(2, n), rng.exponential(4, n)
     found = sg.integrated_calibration_index_cox((np.minimum(t, c), t <= c), s, 1.0)
     ranks = np.ceil((np.arange(64) + 0.5) * n / 64).astype(int) - 1
-    np.testing.assert_allclose(found.law.x, np.log(-np.log(np.sort(s)[ranks])))
-    np.testing.assert_allclose(found.law.weight, 1 / 64)
+    np.testing.assert_allclose(found.distribution.x, np.log(-np.log(np.sort(s)[ranks])))
+    np.testing.assert_allclose(found.distribution.weight, 1 / 64)
     few = sg.integrated_calibration_index_cox((np.minimum(t, c)[:64], (t <= c)[:64]), s[:64], 1.0)
-    np.testing.assert_allclose(few.law.x, np.log(-np.log(np.sort(s[:64]))))
+    np.testing.assert_allclose(few.distribution.x, np.log(-np.log(np.sort(s[:64]))))
 
 
-def test_the_gap_of_the_law_is_that_of_the_curves():
+def test_the_gap_of_the_distribution_is_that_of_the_curves():
     found = result()
     order = np.argsort(SURVIVAL, kind="stable")
-    law = found.law
-    np.testing.assert_allclose(1 - np.exp(-np.exp(law.x)), found.predicted[order])
-    np.testing.assert_allclose(1 - np.exp(-np.exp(law.x + law.gap)), found.observed[order])
-    assert float(law.distance(1.0)) == pytest.approx(found.ici)
+    distribution = found.distribution
+    np.testing.assert_allclose(1 - np.exp(-np.exp(distribution.x)), found.predicted[order])
+    np.testing.assert_allclose(
+        1 - np.exp(-np.exp(distribution.x + distribution.gap)), found.observed[order]
+    )
+    assert float(distribution.distance(1.0)) == pytest.approx(found.ici)
     size = np.abs(found.observed - found.predicted)
     spread = math.sqrt(np.average((size - found.ici) ** 2, weights=WEIGHT) / WEIGHT.sum())
-    assert law.spread == pytest.approx(spread)
+    assert distribution.spread == pytest.approx(spread)
     smooth = found._smooth
-    influence = np.vstack(smooth.changes())
+    influence = smooth.fit.influences(5.0)
     # By time 5 eight events are observed; the spline has two coefficients beside the hazard.
     events = found.support["events_by_time"]
     assert events == 7.0
     covariance = influence * WEIGHT[smooth.rows] @ influence.T * events / (events - 3)
-    columns = smooth._columns(law.x.copy()) - smooth.fit.mean[:, None]
+    columns = smooth._columns(distribution.x.copy()) - smooth.fit.mean[:, None]
     change = np.vstack((columns, np.full(10, 1 / smooth.hazard))).T
     np.testing.assert_allclose(
-        law.basis @ law.basis.T, change @ covariance @ change.T, rtol=1e-9, atol=1e-12
+        distribution.basis @ distribution.basis.T,
+        change @ covariance @ change.T,
+        rtol=1e-9,
+        atol=1e-12,
     )
 
 
@@ -149,13 +156,12 @@ def test_absent_subjects_have_no_part_and_no_observed_probability():
     found = sg.integrated_calibration_index_cox(y, [*SURVIVAL, 0.99], 5.0, ties="breslow")
     alone = result()
     assert found.ici == pytest.approx(alone.ici, rel=1e-12)
-    assert found.psi[10] == 0.0
+    assert found.contributions[10] == 0.0
     assert math.isnan(found.observed[10])
-    np.testing.assert_allclose(found.psi[:10], alone.psi, atol=1e-12)
+    np.testing.assert_allclose(found.contributions[:10], alone.contributions, atol=1e-12)
     assert math.isnan(found.predicted[10])
     assert (found.e50, found.e90, found.emax) == pytest.approx((alone.e50, alone.e90, alone.emax))
     assert found.curve_predicted[[0, -1]] == pytest.approx([0.1, 0.7])
-    assert found.resampled([*WEIGHT, 0.0]) == pytest.approx(alone.ici)
 
 
 def test_what_was_observed_by_the_time_is_counted_to_the_moment():
@@ -181,14 +187,6 @@ def test_knots_that_fall_together_make_a_line():
     assert spread.convention["terms"] == "spline"
 
 
-def test_a_replicate_of_the_subjects_themselves_has_their_index():
-    found = sg.integrated_calibration_index_cox((TIME, EVENT), SURVIVAL, 1.5)
-    assert found._smooth.hazard < 0.5
-    assert found.resampled(np.ones(10)) == pytest.approx(found.ici, rel=1e-12)
-    again = sg.integrated_calibration_index_cox(sg.Outcomes(TIME, EVENT, WEIGHT), SURVIVAL, 1.5)
-    assert again.resampled(WEIGHT) == pytest.approx(again.ici, rel=1e-12)
-
-
 def test_a_curve_that_is_read_past_its_end_is_counted():
     curves = sg.SurvivalCurves([0.0, 4.0], np.column_stack((np.ones(10), SURVIVAL)))
     found = sg.integrated_calibration_index_cox((TIME, EVENT), curves, 4.5)
@@ -202,13 +200,6 @@ def test_events_in_the_order_of_their_predictions_identify_no_slope():
         sg.integrated_calibration_index_cox(
             (np.arange(1.0, 9.0), [1] * 8), np.arange(1, 9) / 10, 5.0
         )
-
-
-def test_different_predictions_are_found_past_the_first_ones(monkeypatch):
-    monkeypatch.setattr(smooth_fit, "_FIRST", 2)
-    x = np.array([0.1, 0.1, 0.2, 0.3])
-    assert smooth_fit._different(x, 3)
-    assert not smooth_fit._different(x, 4)
 
 
 def test_a_line_is_fitted_where_outcomes_identify_no_spline():

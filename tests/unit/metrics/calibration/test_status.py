@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.optimize import least_squares
 
 import survgauge as sg
-from survgauge.displays import CalibrationPanelDisplay
+from survgauge.report.displays import display
 
 TIME = 0.8
 
@@ -79,7 +79,7 @@ def test_slope_and_ici_are_least_squares_through_pseudo_observations():
 @pytest.mark.parametrize(("draw", "cox"), [(log_normal, 0.85), (crossing, 0.6)])
 def test_the_true_model_is_calibrated_though_hazards_are_not_proportional(draw, cox):
     y, s = draw(40_000)
-    slope = sg.calibration_slope_details(y, s, TIME)
+    slope = sg.calibration_slope(y, s, TIME)
     assert abs(slope.value - 1) < 3 * slope.stderr < 0.1
     index = sg.integrated_calibration_index(y, s, TIME)
     assert index.ici < 0.008
@@ -110,9 +110,9 @@ def test_what_a_default_evaluation_computes():
     assert value["calibration_slope"] == sg.calibration_slope(y, curves, TIME)
     assert value["ici"] == sg.integrated_calibration_index(y, curves, TIME).ici
     assert not {"ici_cox", "calibration_slope_cox"} & set(value)
-    panel = CalibrationPanelDisplay.from_evaluation(ev)
-    assert panel.slope["model"][0] == value["calibration_slope"]
-    assert panel.ici["model"][0] == value["ici"]
+    _, slope, ici = display(ev, "calibration_panel").column("value", part="measures")
+    assert slope == value["calibration_slope"]
+    assert ici == value["ici"]
 
 
 def test_the_former_name_works_for_a_version_and_says_so():
@@ -128,7 +128,7 @@ def test_the_former_name_works_for_a_version_and_says_so():
 def test_the_interval_of_a_slope_counts_that_a_few_subjects_make_its_error():
     y, s = log_normal(100)
     curves = sg.SurvivalCurves([0.0, TIME], np.stack((np.ones_like(s), s), axis=1))
-    details = sg.calibration_slope_details(y, s, TIME)
+    details = sg.calibration_slope(y, s, TIME)
     (row,) = sg.evaluate(curves, y, metrics=["calibration_slope"], time=TIME).rows()
     reach = stats.t.ppf(0.975, details.support["freedom"]) * details.stderr
     assert row["high"] == pytest.approx(details.value + reach, rel=1e-9)

@@ -8,7 +8,7 @@ from naive import km_at
 from scipy.optimize import minimize
 
 import survgauge as sg
-from survgauge.reference.pseudo_incidence import PseudoIncidence
+from survgauge.estimators.pseudo_incidence import PseudoIncidence
 
 TIME = 6.0
 
@@ -66,8 +66,8 @@ def test_contributions_are_derivatives_by_the_frequencies(what):
             shifted = sg.Outcomes(y.time, y.event, weight)
             ends.append(getattr(sg.weak_calibration(shifted, survival, TIME), what).value)
         slopes.append((ends[0] - ends[1]) / 2e-5)
-    np.testing.assert_allclose(details.psi, slopes, atol=1e-8)
-    assert abs(details.psi.sum()) < 1e-10
+    np.testing.assert_allclose(details.contributions, slopes, atol=1e-8)
+    assert abs(details.contributions.sum()) < 1e-10
 
 
 def test_late_curves_have_an_intercept_above_zero_and_extreme_ones_a_slope_below_one():
@@ -90,7 +90,7 @@ def test_probabilities_of_the_event_and_absent_subjects():
     absent = sg.weak_calibration(more, np.append(survival, 0.5), TIME)
     assert absent.intercept.value == pytest.approx(one.intercept.value, rel=1e-9)
     assert absent.intercept.stderr == pytest.approx(one.intercept.stderr, rel=1e-9)
-    assert absent.intercept.psi[-1] == 0
+    assert absent.intercept.contributions[-1] == 0
 
 
 @pytest.mark.parametrize(

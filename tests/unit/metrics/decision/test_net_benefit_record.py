@@ -7,8 +7,8 @@ import pytest
 from naive import g_at
 
 import survgauge as sg
+from survgauge.bench.experiment.metric_specs import MetricSpec
 from survgauge.cli.main import main
-from survgauge.experiment.metric_specs import MetricSpec
 
 GRID = np.linspace(0, 40, 81)
 TIME, THRESHOLD = 6.0, 0.35
@@ -84,7 +84,7 @@ def test_a_threshold_brings_it_among_the_default_metrics_and_it_needs_one():
         sg.evaluate_stream([batch], y_train=y, predictions=layout, metrics=["net_benefit"])
     with pytest.raises(sg.InputError, match=needs):
         MetricSpec.of("net_benefit")
-    with pytest.raises(sg.InputError, match="'ibs' has no setting 'threshold'"):
+    with pytest.raises(sg.InputError, match="'ibs': it has no setting 'threshold'"):
         MetricSpec.of({"name": "ibs", "threshold": 0.2})
     spec = MetricSpec.of({"name": "net_benefit", "threshold": 0.2})
     assert spec.truth_label == "net_benefit(threshold=0.2)"

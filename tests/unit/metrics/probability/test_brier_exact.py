@@ -22,14 +22,14 @@ def both(n):
 
 
 @pytest.mark.parametrize("weight", [None, [1.0, 2.0, 1.0, 0.5, 0.25, 3.0]])
-@pytest.mark.parametrize("score", ["integrated_brier_score_details",
-                                   "integrated_binomial_log_likelihood_details"])  # fmt: skip
+@pytest.mark.parametrize("score", ["integrated_brier_score",
+                                   "integrated_binomial_log_likelihood"])  # fmt: skip
 def test_one_curve_for_all_is_the_same_as_many_where_one_subject_is_left(score, weight):
     y = sg.Outcomes(TIME, EVENT, weight)
     times = np.array([0.0, 0.5, 1.0, 3.0, 4.0, 5.0, 5.5])
     one, many = (getattr(sg, score)(y, curves, times) for curves in both(6))
     assert one.value == pytest.approx(many.value, rel=1e-12)
-    np.testing.assert_allclose(one.psi, many.psi, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(one.contributions, many.contributions, rtol=1e-9, atol=1e-13)
 
 
 def test_losses_of_nobody_do_not_count_however_large():
@@ -42,13 +42,10 @@ def test_losses_of_nobody_do_not_count_however_large():
     many = sg.SurvivalCurves([0.0, 2.0, 3.5, 5.0], rows, "step")
     times = np.array([0.0, 0.5, 2.5, 3.5, 5.0, 6.0])
     options = {"censoring": lambda t, side: np.ones(t.size)}
-    found = [
-        sg.integrated_binomial_log_likelihood_details(y, c, times, **options)
-        for c in (single, many)
-    ]
+    found = [sg.integrated_binomial_log_likelihood(y, c, times, **options) for c in (single, many)]
     assert np.isfinite(found[0].value)
     assert found[0].value == pytest.approx(found[1].value)
-    np.testing.assert_allclose(found[0].psi, found[1].psi, atol=1e-13)
+    np.testing.assert_allclose(found[0].contributions, found[1].contributions, atol=1e-13)
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "pchip"])
@@ -107,18 +104,18 @@ def test_batches_whose_g_is_that_of_all_have_the_standard_error_of_the_whole(met
     assert two["stderr"] == pytest.approx(one["stderr"], rel=1e-7)
 
 
-@pytest.mark.parametrize("score", ["integrated_brier_score_details",
-                                   "integrated_binomial_log_likelihood_details"])  # fmt: skip
+@pytest.mark.parametrize("score", ["integrated_brier_score",
+                                   "integrated_binomial_log_likelihood"])  # fmt: skip
 def test_one_curve_for_all_by_parts_where_subjects_leave(score, monkeypatch):
     """Administrative limits end the time at risk after the event as well."""
     y = sg.Outcomes(TIME, EVENT, [1.0, 2.0, 1.0, 0.5, 0.25, 3.0])
     limit = np.array([2.5, 2.0, 3.0, 6.0, 5.0, 6.0])
     times = np.array([0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 5.5])
     options = {"method": "administrative", "censoring_times": limit}
-    monkeypatch.setattr("survgauge._tools.chunks.CHUNK", 4)
+    monkeypatch.setattr("survgauge._tools.running.CHUNK", 4)
     one, many = (getattr(sg, score)(y, curves, times, **options) for curves in both(6))
     assert one.value == pytest.approx(many.value, rel=1e-12)
-    np.testing.assert_allclose(one.psi, many.psi, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(one.contributions, many.contributions, rtol=1e-9, atol=1e-13)
 
 
 def test_curves_of_single_precision_are_scored_in_double_precision():

@@ -12,23 +12,17 @@ import survgauge as sg
 from survgauge.data.curves import SurvivalCurves
 from survgauge.data.outcomes import Outcomes
 from survgauge.errors import InputError, UndefinedMetricError
-from survgauge.metrics.probability._crps import tail_squares
-from survgauge.metrics.probability.brier_skill import brier_skill
-from survgauge.metrics.probability.densities import (
-    crps,
-    crps_details,
-    log_likelihood,
-    log_likelihood_details,
-)
-from survgauge.metrics.probability.probability import (
+from survgauge.estimators.kaplan_meier import KaplanMeier
+from survgauge.estimators.reference import Reference, reference_curves
+from survgauge.metrics.probability.brier import (
     brier_score,
+    brier_skill,
     integrated_brier_score,
-    integrated_brier_score_details,
 )
-from survgauge.metrics.skill import skill, skill_details
-from survgauge.metrics.time.mean_errors import mae
-from survgauge.reference.kaplan_meier import KaplanMeier
-from survgauge.reference.reference import Reference, reference_curves
+from survgauge.metrics.probability.crps import crps, tail_squares
+from survgauge.metrics.probability.log_likelihood import log_likelihood
+from survgauge.metrics.skill import skill
+from survgauge.metrics.time.time_errors import mae
 
 # ---- oracles -----------------------------------------------------------------------------------
 
@@ -141,7 +135,7 @@ def test_crps_until_a_horizon_needs_no_more_of_the_curves():
     assert crps(([3.0], [1]), flat, tau=3.0) == 0.0
     with pytest.raises(InputError, match="tau must be finite and positive"):
         crps(y, curves, tau=0.0)
-    assert crps_details(y, curves, tau=10.0).convention["tau"] == 10.0
+    assert crps(y, curves, tau=10.0).convention["tau"] == 10.0
 
 
 def test_crps_of_a_uniform_and_an_exponential_prediction():
@@ -191,11 +185,11 @@ def test_exponential_tails_do_not_cancel(s, last, width):
 
 def test_curves_that_never_fall_or_never_last():
     flat = SurvivalCurves([5.0], [[1.0], [1.0], [0.0]])
-    details = crps_details(([3.0, 3.0, 8.0], [1, 0, 1]), flat)
+    details = crps(([3.0, 3.0, 8.0], [1, 0, 1]), flat)
     assert details.value == np.inf
     assert details.support["infinite_losses"] == 1
     assert details.support["infinite_for"] == "row 1 (counting from 1)"
-    assert details.psi is None
+    assert details.contributions is None
     assert crps(([3.0], [0]), flat[[0]]) == 0.0
     # The last curve is a line to zero at 5: 5/3 up to there, 3 from there to the event.
     assert crps(([8.0], [1]), flat[[2]]) == pytest.approx(5 / 3 + 3, rel=1e-14)
@@ -216,7 +210,7 @@ def test_a_tail_that_refuses_names_the_subjects_it_is_needed_for():
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "step", "pchip"])
-@pytest.mark.parametrize("function", [crps_details, log_likelihood_details])
+@pytest.mark.parametrize("function", [crps, log_likelihood])
 def test_a_shared_curve_stored_once_gives_the_same(interpolation, function):
     rng = np.random.default_rng(0)
     grid, row = np.linspace(0.5, 9, 12), np.sort(rng.random(12))[::-1]
@@ -291,7 +285,7 @@ def test_log_likelihood_on_a_line_and_in_the_tails():
 
 def test_step_curves_have_no_density_but_censored_subjects_a_probability():
     steps = SurvivalCurves([1.0, 2.0], [[0.8, 0.4]] * 3, "step")
-    details = log_likelihood_details(([1.5, 2.5, 0.5], [0, 0, 1]), steps)
+    details = log_likelihood(([1.5, 2.5, 0.5], [0, 0, 1]), steps)
     assert np.isnan(details.value)
     assert np.isnan(details.stderr)
     assert "no density" in details.support["note"]
@@ -301,7 +295,7 @@ def test_step_curves_have_no_density_but_censored_subjects_a_probability():
 
 def test_flat_segments_are_counted_not_clipped():
     curves = SurvivalCurves([0.0, 2.0, 4.0], [[1, 0.5, 0.5], [1, 1, 0.5], [1, 0.5, 0.5]])
-    details = log_likelihood_details(Outcomes([3.0, 1.0, 3.0], [1, 1, 1], [1, 2, 0]), curves)
+    details = log_likelihood(Outcomes([3.0, 1.0, 3.0], [1, 1, 1], [1, 2, 0]), curves)
     assert details.value == -np.inf
     assert details.support["infinite_losses"] == 2
     assert details.support["infinite_for"] == "rows 1 and 2 (counting from 1)"
@@ -320,7 +314,7 @@ def test_order_never_matters_and_whole_frequencies_are_copies(case, random, data
     counts = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), dtype=float)
     counts[0] += 1
     copies = np.repeat(np.arange(n), counts.astype(int))
-    for function in (crps_details, log_likelihood_details):
+    for function in (crps, log_likelihood):
         value = function(y, curves).value
         shuffled = function(y[rows], curves[rows]).value
         assert shuffled == pytest.approx(value, rel=1e-12, nan_ok=True)
@@ -336,11 +330,13 @@ def test_contributions_are_those_of_a_mean():
     grid = np.linspace(0.5, 12, 20)
     survival = np.exp(-np.outer(rng.uniform(0.1, 0.5, 30), grid))
     curves = SurvivalCurves(grid, survival, tail="exponential")
-    for function in (crps_details, log_likelihood_details):
+    for function in (crps, log_likelihood):
         details = function(y, curves)
         each = np.array([function(y[[i]], curves[[i]]).value for i in range(30)])
         assert details.value == pytest.approx(each.mean(), rel=1e-12)
-        np.testing.assert_allclose(details.psi, (each - each.mean()) / 30, rtol=1e-9, atol=1e-14)
+        np.testing.assert_allclose(
+            details.contributions, (each - each.mean()) / 30, rtol=1e-9, atol=1e-14
+        )
         assert details.stderr == pytest.approx(each.std(ddof=1) / np.sqrt(30), rel=1e-10)
         weight = rng.uniform(0, 2, 30)
         value = function(y, curves, sample_weight=weight).value
@@ -410,7 +406,7 @@ def test_skill_is_one_minus_the_ratio_of_losses(in_sample):
     train = None if in_sample else simulated(200, seed=5)[0]
     baseline = reference_curves(y if in_sample else train, 300)
     times = np.linspace(0.5, 10, 15)
-    details = skill_details("ibs", y, curves, y_train=train, times=times)
+    details = skill("ibs", y, curves, y_train=train, times=times)
     ours = integrated_brier_score(y, curves, times, y_train=train)
     theirs = integrated_brier_score(y, baseline, times, y_train=train)
     assert details.value == pytest.approx(1 - ours / theirs, rel=1e-12)
@@ -421,7 +417,7 @@ def test_skill_is_one_minus_the_ratio_of_losses(in_sample):
     moved[7] += 1e-6
     again = skill("ibs", Outcomes(y.time, y.event, moved), curves, y_train=train,
                   times=times, baseline=baseline)  # fmt: skip
-    assert details.psi[7] == pytest.approx((again - details.value) / 1e-6, rel=1e-3)
+    assert details.contributions[7] == pytest.approx((again - details.value) / 1e-6, rel=1e-3)
     for name in ("crps", "mae", "mse", "ibll"):
         options = {"times": times} if name == "ibll" else {}
         assert skill(name, y, curves, y_train=train, **options) > 0
@@ -432,10 +428,10 @@ def test_skill_is_one_minus_the_ratio_of_losses(in_sample):
 def test_the_baseline_has_no_skill():
     y, curves = simulated(100)
     for name in ("ibs", "crps", "mae"):
-        details = skill_details(name, y, reference_curves(y, 100))
+        details = skill(name, y, reference_curves(y, 100))
         assert details.value == pytest.approx(0, abs=1e-12)
         assert details.stderr == pytest.approx(0, abs=1e-12)
-    assert skill(integrated_brier_score_details, y, curves) > 0
+    assert skill(integrated_brier_score, y, curves) > 0
     with pytest.raises(InputError, match="metric must be one of"):
         skill("auc", y, curves)
     with pytest.raises(InputError, match="metric must be a name or a function"):
@@ -451,9 +447,11 @@ def test_brier_skill_over_time():
     ours, theirs = brier_score(y, curves, times), brier_score(y, reference_curves(y, 300), times)
     np.testing.assert_allclose(result.values, 1 - ours.values / theirs.values, rtol=1e-12)
     assert result.mean == pytest.approx(1 - ours.mean / theirs.mean, rel=1e-12)
-    details = skill_details("ibs", y, curves, times=times)
+    details = skill("ibs", y, curves, times=times)
     assert result.mean == pytest.approx(details.value, rel=1e-12)
-    np.testing.assert_allclose(result.details.psi, details.psi, rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(
+        result.details.contributions, details.contributions, rtol=1e-9, atol=1e-14
+    )
     one = brier_skill(y, curves, [5.0])
     assert one.stderr[0] == pytest.approx(result.stderr[1], rel=1e-12)
     assert one.details.stderr == pytest.approx(one.stderr[0], rel=1e-12)

@@ -7,8 +7,8 @@ import pytest
 
 import survgauge as sg
 from survgauge.data.predictions import Prediction
-from survgauge.metrics.problem import Problem
 from survgauge.metrics.registry import REGISTRY
+from survgauge.metrics.task import Task
 
 
 def sample(n=60, seed=0, whole=True):
@@ -21,12 +21,12 @@ def sample(n=60, seed=0, whole=True):
     return y, sg.SurvivalCurves(grid, np.exp(-grid * rate)), rng
 
 
-def naive_event_free(y, law_times, law_survival, km, floor, t):
+def naive_event_free(y, distribution_times, distribution_survival, km, floor, t):
     """phi of the loss 1(T > t), subject by subject, jump by jump."""
 
     def survival(row, u):
-        k = int((law_times <= u).sum())
-        return 1.0 if k == 0 else law_survival[row, k - 1]
+        k = int((distribution_times <= u).sum())
+        return 1.0 if k == 0 else distribution_survival[row, k - 1]
 
     lowest = min((g for g in km.survival if g >= floor), default=1.0)
 
@@ -50,27 +50,27 @@ def naive_event_free(y, law_times, law_survival, km, floor, t):
     return np.array(found)
 
 
-@pytest.mark.parametrize("own_law", [False, True])
+@pytest.mark.parametrize("own_distribution", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_brier_is_that_of_plain_loops(seed, own_law):
+def test_brier_is_that_of_plain_loops(seed, own_distribution):
     y, curves, rng = sample(seed=seed)
     train = sg.Outcomes(rng.integers(1, 25, 80), rng.random(80) < 0.8)
     train = sg.Outcomes(np.append(train.time, 30), np.append(train.event, True))
     km = sg.KaplanMeier.fit_censoring(y)
     reference = sg.Reference(train)
     times, survival = reference.steps()
-    law_survival, conditional = np.tile(survival, (len(y), 1)), None
-    if own_law:
+    distribution_survival, conditional = np.tile(survival, (len(y), 1)), None
+    if own_distribution:
         times = np.arange(1.0, 31.0)
-        law_survival = np.exp(-times * rng.uniform(0.05, 0.2, (len(y), 1)))
-        law_survival[:, -1] = 0.0
-        conditional = sg.Conditional(sg.SurvivalCurves(times, law_survival, "step"))
+        distribution_survival = np.exp(-times * rng.uniform(0.05, 0.2, (len(y), 1)))
+        distribution_survival[:, -1] = 0.0
+        conditional = sg.Conditional(sg.SurvivalCurves(times, distribution_survival, "step"))
     for t in (3.0, 7.5, 12.0):
-        event_free = naive_event_free(y, times, law_survival, km, 0.1, t)
+        event_free = naive_event_free(y, times, distribution_survival, km, 0.1, t)
         predicted = curves.at(t)
         expected = predicted**2 + event_free * (1 - 2 * predicted)
-        problem = Problem.of(y, train, time=t, conditional=conditional, min_at_risk=1, min_g=0.0)
-        found = REGISTRY["brier_dr"].measure(problem, Prediction.of(curves, len(y), "m"))
+        task = Task.of(y, train, time=t, conditional=conditional, min_at_risk=1, min_g=0.0)
+        found = REGISTRY["brier_dr"].measure(task, Prediction.of(curves, len(y), "m"))
         assert found.value == pytest.approx(expected.mean(), abs=1e-12)
         assert found.stderr == pytest.approx(expected.std() / np.sqrt(len(y)), rel=0.02)
 
@@ -79,19 +79,17 @@ def test_integrals_are_those_of_the_score_at_each_time():
     y, curves, rng = sample(200)
     train = sg.Outcomes(rng.exponential(8, 300), rng.random(300) < 0.8)
     prediction = Prediction.of(curves, len(y), "m")
-    problem = Problem.of(y, train)
-    steps = np.linspace(0, problem.horizon, 101)
+    task = Task.of(y, train)
+    steps = np.linspace(0, task.horizon, 101)
     values = [
-        REGISTRY["brier_dr"].measure(Problem.of(y, train, time=t), prediction).value
+        REGISTRY["brier_dr"].measure(Task.of(y, train, time=t), prediction).value
         for t in np.maximum(steps, 1e-12)
     ]
     area = np.sum((np.array(values)[1:] + np.array(values)[:-1]) / 2 * np.diff(steps))
-    found = {
-        name: REGISTRY[name].measure(problem, prediction).value for name in ("ibs_dr", "crps_dr")
-    }
+    found = {name: REGISTRY[name].measure(task, prediction).value for name in ("ibs_dr", "crps_dr")}
     assert found["crps_dr"] == pytest.approx(area, rel=1e-9)
-    assert found["ibs_dr"] == pytest.approx(area / problem.horizon, rel=1e-9)
-    half = Problem.of(y, train, tau=problem.horizon / 2)
+    assert found["ibs_dr"] == pytest.approx(area / task.horizon, rel=1e-9)
+    half = Task.of(y, train, tau=task.horizon / 2)
     assert REGISTRY["crps_dr"].measure(half, prediction).value < found["crps_dr"]
 
 
@@ -106,31 +104,31 @@ def test_without_censoring_they_are_the_plain_scores():
     assert values["ibs_dr"] == pytest.approx(values["ibs"], rel=1e-9)
 
 
-def test_a_law_given_features_mends_censoring_that_depends_on_them():
+def test_a_distribution_given_features_mends_censoring_that_depends_on_them():
     rng = np.random.default_rng(3)
     x = rng.normal(size=8000)
     event, lost = rng.exponential(8 * np.exp(-x)), rng.exponential(10 * np.exp(-1.2 * x))
     y = sg.Outcomes(np.minimum(event, lost), event <= lost)
     grid = np.linspace(0.1, 30, 200)
-    law = sg.SurvivalCurves(grid, np.exp(-grid * np.exp(x)[:, None] / 8))
+    distribution = sg.SurvivalCurves(grid, np.exp(-grid * np.exp(x)[:, None] / 8))
     flat = sg.SurvivalCurves(grid, np.exp(-grid * np.exp(0.4 * x)[:, None] / 8))
     truth = np.mean(((event > 8) - flat.at(8)) ** 2)
     found = {
         given: sg.evaluate(flat, y, metrics="brier", time=8, conditional=given).rows()[0]["value"]
-        for given in (None, sg.Conditional(law))
+        for given in (None, sg.Conditional(distribution))
     }
     usual, robust = found.values()
     assert abs(robust - truth) < 0.005
     assert abs(usual - truth) > 0.008
 
 
-def test_a_law_per_subject_is_not_kaplan_meier():
+def test_a_distribution_per_subject_is_not_kaplan_meier():
     y, curves, rng = sample(120)
     train = sg.Outcomes(rng.exponential(8, 300), rng.random(300) < 0.8)
     names = ["brier_dr", "ibs_dr", "crps_dr"]
     whole = sg.evaluate(curves, y, y_train=train, metrics=names, time=6, confidence=None)
-    law = sg.SurvivalCurves([5, 10, 20], np.tile([0.7, 0.4, 0.1], (120, 1)), "step")
+    distribution = sg.SurvivalCurves([5, 10, 20], np.tile([0.7, 0.4, 0.1], (120, 1)), "step")
     other = sg.evaluate(
-        curves, y, y_train=train, metrics=names, time=6, conditional=sg.Conditional(law)
+        curves, y, y_train=train, metrics=names, time=6, conditional=sg.Conditional(distribution)
     )
     assert [row["value"] for row in whole.rows()] != [row["value"] for row in other.rows()]

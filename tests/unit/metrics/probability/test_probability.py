@@ -12,18 +12,15 @@ from scipy import integrate
 from survgauge.data.curves import SurvivalCurves
 from survgauge.data.outcomes import Outcomes
 from survgauge.errors import InputError, UndefinedMetricError
+from survgauge.estimators.kaplan_meier import KaplanMeier
 from survgauge.metrics.conventions import CONVENTIONS
 from survgauge.metrics.grids import grid_weights
-from survgauge.metrics.probability.brier_decomposition import brier_decomposition
-from survgauge.metrics.probability.probability import (
+from survgauge.metrics.probability.brier import (
     binomial_log_likelihood,
     brier_score,
     integrated_binomial_log_likelihood,
-    integrated_binomial_log_likelihood_details,
     integrated_brier_score,
-    integrated_brier_score_details,
 )
-from survgauge.reference.kaplan_meier import KaplanMeier
 
 # ---- oracles: loops over subjects and times, weights may be complex (for derivatives) ----------
 
@@ -194,7 +191,7 @@ def test_contributions_are_derivatives_when_g_is_estimated(problem, name, averag
         return parts @ share
 
     expected = complex_steps(value, y.weight)
-    np.testing.assert_allclose(result.details.psi, expected, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(result.details.contributions, expected, rtol=1e-8, atol=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -205,7 +202,7 @@ def test_contributions_are_derivatives_when_g_is_fixed(problem, name, method):
     options = {"y_train": train, "convention": name, "method": method, "censoring": "train"}
     try:
         result = brier_score(y, curves, times, **options)
-        details = integrated_brier_score_details(y, curves, times, **options)
+        details = integrated_brier_score(y, curves, times, **options)
     except UndefinedMetricError:
         return
     survival = curves.at(result.times)
@@ -216,8 +213,8 @@ def test_contributions_are_derivatives_when_g_is_fixed(problem, name, method):
     parts = lambda weight: naive_scores(y, weight, survival, result.times, g, convention)  # noqa: E731
     expected = complex_steps(lambda weight: parts(weight) @ share, y.weight)
     # Columns, and the faster walk over blocks of rows.
-    np.testing.assert_allclose(result.details.psi, expected, rtol=1e-8, atol=1e-13)
-    np.testing.assert_allclose(details.psi, expected, rtol=1e-8, atol=1e-13)
+    np.testing.assert_allclose(result.details.contributions, expected, rtol=1e-8, atol=1e-13)
+    np.testing.assert_allclose(details.contributions, expected, rtol=1e-8, atol=1e-13)
     assert details.value == pytest.approx(result.mean, rel=1e-12)
     assert details.value == pytest.approx(
         integrated_brier_score(y, curves, times, **options), rel=1e-12
@@ -247,17 +244,17 @@ def simulated(n, seed=0, whole=False):
 def test_standard_error_equals_the_jackknife_in_sample():
     y, curves = simulated(300, whole=True)
     times = np.arange(1.0, 13.0)
-    details = integrated_brier_score_details(y, curves, times)
+    details = integrated_brier_score(y, curves, times)
     rows = np.arange(len(y))
     without = [
         integrated_brier_score(y[rows != i], curves[rows != i], times) for i in range(len(y))
     ]
     left_out = details.value - np.array(without)
-    np.testing.assert_allclose(details.psi, left_out, atol=2e-2 * np.abs(left_out).max())
+    np.testing.assert_allclose(details.contributions, left_out, atol=2e-2 * np.abs(left_out).max())
     jackknife = np.sqrt((len(y) - 1) / len(y) * np.sum((without - np.mean(without)) ** 2))
     assert details.stderr == pytest.approx(jackknife, rel=2e-2)
     fixed = KaplanMeier.fit_censoring(y)
-    known = integrated_brier_score_details(y, curves, times, censoring=fixed)
+    known = integrated_brier_score(y, curves, times, censoring=fixed)
     assert known.value == pytest.approx(details.value, rel=1e-13)
     assert known.stderr > details.stderr  # estimating G makes the score less variable
 
@@ -283,7 +280,9 @@ def test_order_of_subjects_times_and_columns_never_matters(problem, random):
     again = brier_score(y[rows], shuffled, times[order])
     np.testing.assert_array_equal(again.times, result.times)
     np.testing.assert_allclose(again.values, result.values, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(again.details.psi, result.details.psi[rows], rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(
+        again.details.contributions, result.details.contributions[rows], rtol=1e-9, atol=1e-14
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -381,14 +380,14 @@ def test_a_function_equal_to_g_gives_the_same_numbers():
     g = KaplanMeier.fit_censoring(y)
     times = np.arange(1.0, 12.0)
     for convention in NAMES:
-        by_step = integrated_brier_score_details(
-            y, curves, times, censoring=g, convention=convention
-        )
-        by_call = integrated_brier_score_details(
+        by_step = integrated_brier_score(y, curves, times, censoring=g, convention=convention)
+        by_call = integrated_brier_score(
             y, curves, times, censoring=lambda t, side: g.at(t, side), convention=convention
         )
         assert by_call.value == pytest.approx(by_step.value, rel=1e-12)
-        np.testing.assert_allclose(by_call.psi, by_step.psi, rtol=1e-9, atol=1e-14)
+        np.testing.assert_allclose(
+            by_call.contributions, by_step.contributions, rtol=1e-9, atol=1e-14
+        )
         plain = integrated_brier_score(
             y, curves, times, censoring=lambda t, side: g.at(t, side), convention=convention
         )
@@ -445,10 +444,10 @@ def test_administrative_equals_the_loops(problem, seed):
     np.testing.assert_allclose(result.values, value(y.weight), rtol=1e-12, atol=1e-15)
     share = grid_weights(result.times)
     expected = complex_steps(lambda weight: value(weight) @ share, y.weight)
-    np.testing.assert_allclose(result.details.psi, expected, rtol=1e-8, atol=1e-13)
+    np.testing.assert_allclose(result.details.contributions, expected, rtol=1e-8, atol=1e-13)
     if result.times.size > 1:
-        details = integrated_brier_score_details(y, curves, times, **options)
-        np.testing.assert_allclose(details.psi, expected, rtol=1e-8, atol=1e-13)
+        details = integrated_brier_score(y, curves, times, **options)
+        np.testing.assert_allclose(details.contributions, expected, rtol=1e-8, atol=1e-13)
 
 
 def test_administrative_refuses_other_censoring():
@@ -472,7 +471,7 @@ def test_whole_range_and_last_training_time_censored_give_an_answer_and_a_report
     rows = np.append(np.arange(400), 0)
     times = np.linspace(0, 16, 101)
     options = {"y_train": train, "censoring": "train"}
-    details = integrated_brier_score_details(test, curves[rows], times, **options)
+    details = integrated_brier_score(test, curves[rows], times, **options)
     assert 0 < details.value < 0.25
     assert details.support["identified_until"] < 12
     assert details.support["times_left_out"] == int((times >= 12).sum())
@@ -481,7 +480,7 @@ def test_whole_range_and_last_training_time_censored_give_an_answer_and_a_report
     truncated = integrated_brier_score(test, curves[rows], times[times < 12], **options)
     assert details.value == pytest.approx(truncated, rel=1e-13)
     # G of the test subjects does not end with the training set.
-    own = integrated_brier_score_details(test, curves[rows], times, y_train=train)
+    own = integrated_brier_score(test, curves[rows], times, y_train=train)
     assert own.support["identified_until"] == 15.9
 
 
@@ -498,10 +497,10 @@ def test_policies_for_unsupported_times():
     np.testing.assert_array_equal(np.isnan(padded.stderr), [False, False, True])
     np.testing.assert_array_equal(padded.values[:2], cut.values)
     assert np.isnan(padded.mean)
-    assert padded.details.psi is None
+    assert padded.details.contributions is None
     assert np.isnan(integrated_brier_score(y, curves, times, on_unsupported="nan"))
     fixed = {"censoring": KaplanMeier.fit_censoring(y), "on_unsupported": "nan"}
-    assert np.isnan(integrated_brier_score_details(y, curves, times, **fixed).value)
+    assert np.isnan(integrated_brier_score(y, curves, times, **fixed).value)
     with pytest.raises(InputError, match="must not pass"):
         brier_score(y, curves, times, on_unsupported="raise")
     with pytest.raises(UndefinedMetricError, match="must not pass"):
@@ -512,7 +511,7 @@ def test_policies_for_unsupported_times():
 
 def test_the_default_grid_has_a_hundred_steps_over_the_identified_range():
     y, curves = simulated(100)
-    details = integrated_brier_score_details(y, curves)
+    details = integrated_brier_score(y, curves)
     assert details.support["times"] == 101
     assert details.convention["horizon"] == details.support["identified_until"]
     grid = np.linspace(0, details.support["identified_until"], 101)
@@ -582,14 +581,14 @@ def test_certain_and_wrong_is_infinite_and_counted_unless_clipped_by_name():
     y = Outcomes([2.0, 6.0, 6.0, 3.0], [1, 1, 0, 1], [1, 1, 1, 0])
     survival = np.array([[1.0, 1.0], [0.5, 0.0], [0.9, 0.5], [1.0, 1.0]])
     curves = SurvivalCurves([3.0, 5.0], survival, "step")
-    details = integrated_binomial_log_likelihood_details(y, curves, [3.0, 5.0])
+    details = integrated_binomial_log_likelihood(y, curves, [3.0, 5.0])
     assert details.value == np.inf
     # The first at both times, the second at 5; the fourth is absent.
     assert details.support["infinite_losses"] == 3
-    assert details.psi is None
+    assert details.contributions is None
     assert np.isnan(details.stderr)
     assert integrated_binomial_log_likelihood(y, curves, [3.0, 5.0]) == np.inf
-    kept = integrated_binomial_log_likelihood_details(y, curves, [3.0, 5.0], clip=1e-3)
+    kept = integrated_binomial_log_likelihood(y, curves, [3.0, 5.0], clip=1e-3)
     first = -np.log(1e-3) - np.log(0.5) - np.log(0.9)
     second = -2 * np.log(1e-3) - np.log(0.5)
     assert kept.value == pytest.approx((first + second) / 2 / 3, rel=1e-12)
@@ -601,7 +600,7 @@ def test_certain_and_wrong_is_infinite_and_counted_unless_clipped_by_name():
 def test_pycox_clips_by_convention_and_says_so():
     y = ([2.0, 6.0], [1, 1])
     curves = SurvivalCurves([3.0, 5.0], [[1.0, 1.0], [0.9, 0.5]], "step")
-    details = integrated_binomial_log_likelihood_details(y, curves, [3, 5], convention="pycox")
+    details = integrated_binomial_log_likelihood(y, curves, [3, 5], convention="pycox")
     assert details.convention["clip"] == 1e-7
     assert details.support["clipped"] == 2
     assert np.isfinite(details.value)
@@ -639,47 +638,6 @@ def test_one_time_is_its_own_mean():
     assert result.values.shape == (1,)
     assert result.mean == result.values[0]
     assert result.details.stderr == pytest.approx(result.stderr[0], rel=1e-12)
-
-
-# ---- decomposition -----------------------------------------------------------------------------
-
-
-@settings(max_examples=60, deadline=None)
-@given(problems(), st.sampled_from([1, 3, 10, None]), st.sampled_from(["survgauge", "pycox"]))
-def test_decomposition_adds_up(problem, bins, convention):
-    y, curves, times = problem
-    try:
-        result = brier_score(y, curves, times[:1], convention=convention)
-    except UndefinedMetricError:
-        return
-    split = brier_decomposition(y, curves, times[0], bins=bins, convention=convention)
-    assert split.brier == pytest.approx(result.values[0], rel=1e-12, abs=1e-15)
-    total = split.calibration + split.refinement + split.within
-    assert total == pytest.approx(split.brier, rel=1e-9, abs=1e-14)
-    if bins is None:
-        assert split.within == pytest.approx(0, abs=1e-14)
-    assert (split.weight > 0).all()
-    assert split.calibration == pytest.approx(
-        (split.weight * (split.observed - split.predicted) ** 2).sum(), abs=1e-14
-    )
-
-
-def test_decomposition_of_the_paper_without_censoring():
-    # Two groups rounded to 0.2 and 0.7, with observed rates 1/4 and 1/2.
-    risk = np.array([0.2] * 4 + [0.7] * 2)
-    time = np.array([1.0, 9, 9, 9, 1, 9])
-    split = brier_decomposition((time, np.ones(6)), SurvivalCurves([5.0], 1 - risk[:, None]), 5.0)
-    calibration = (4 * (0.25 - 0.2) ** 2 + 2 * (0.5 - 0.7) ** 2) / 6
-    assert split.calibration == pytest.approx(calibration, rel=1e-12)
-    assert split.refinement == pytest.approx((4 * 0.25 * 0.75 + 2 * 0.25) / 6, rel=1e-12)
-    with pytest.raises(InputError, match="bins"):
-        brier_decomposition(
-            (time, np.ones(6)), SurvivalCurves([5.0], 1 - risk[:, None]), 5.0, bins=0
-        )
-    with pytest.raises(InputError, match="one time"):
-        brier_decomposition(
-            (time, np.ones(6)), SurvivalCurves([5.0], 1 - risk[:, None]), [1.0, 5.0]
-        )
 
 
 # ---- memory ------------------------------------------------------------------------------------

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.ranking._auc import auc_points
-from survgauge.metrics.ranking._auc_design import auc_design
+from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 
 TIME = np.array([1.0, 2.0, 2.0, 3.0, 4.0, 4.0, 5.0, 6.0, 6.0, 7.0])
 EVENT = np.array([1, 0, 1, 1, 0, 1, 0, 1, 0, 1], dtype=bool)
@@ -46,7 +45,7 @@ def test_unsupported_times_are_refused_or_left_open():
     known = sg.cumulative_dynamic_auc(y, RISK, [0.5, 2.0, 4.0], **options)
     plain = sg.cumulative_dynamic_auc(y, RISK, [2.0, 4.0], stderr="auto")
     assert known.mean == plain.mean
-    np.testing.assert_array_equal(known.details.psi, plain.details.psi)
+    np.testing.assert_array_equal(known.details.contributions, plain.details.contributions)
     with pytest.raises(sg.InputError, match=r"times: 4 of 6 have no AUC \(no cases: 0.2, 0.3, 0.4, "
                        r"... \(4 in all\)\).*identified up to 7"):  # fmt: skip
         sg.cumulative_dynamic_auc(y, RISK, [0.2, 0.3, 0.4, 0.5, 2.0, 4.0], on_unsupported="raise")
@@ -75,55 +74,28 @@ def test_contributions_to_the_mean_are_the_mean_of_contributions(entry, stderr):
     whole = sg.cumulative_dynamic_auc(y, RISK, times, stderr=stderr)
     alone = [sg.cumulative_dynamic_auc(y, RISK, [t], stderr=stderr) for t in times]
     falls = -np.diff([1.0, *sg.KaplanMeier.fit(y).at(times)])
-    psi = np.average([one.details.psi for one in alone], axis=0, weights=falls)
-    np.testing.assert_allclose(whole.details.psi, psi, atol=1e-15)
+    contributions = np.average([one.details.contributions for one in alone], axis=0, weights=falls)
+    np.testing.assert_allclose(whole.details.contributions, contributions, atol=1e-15)
     np.testing.assert_allclose(whole.stderr, [one.details.stderr for one in alone], rtol=1e-12)
 
 
-@pytest.mark.parametrize("equal", [False, True])
-@pytest.mark.parametrize("subject_g", [False, True])
-def test_pieces_change_no_contribution(equal, subject_g, monkeypatch):
-    rng = np.random.default_rng(2)
-    n = 50
-    time, event = rng.exponential(size=n), rng.random(n) < 0.6
-    risk = np.round(rng.normal(size=n), 0 if equal else 9)
-    weight, b = rng.integers(1, 4, n).astype(float), rng.uniform(1, 2, (n, 2))
-    options = {"control_weight": lambda k: b[:, k]} if subject_g else {"censoring": "estimated"}
-
-    def contributions():
-        design = auc_design(time, event, rng_weights, np.array([0.3, 0.8]), weight, **options)
-        points = [(value, psi.copy()) for _, value, psi in auc_points(design, risk)]
-        return [value for value, _ in points], np.array([psi for _, psi in points])
-
-    rng_weights = rng.uniform(1, 2, n)
-    whole = contributions()
-    monkeypatch.setattr("survgauge._tools.chunks.CHUNK", 7)
-    parts = contributions()
-    np.testing.assert_allclose(parts[0], whole[0], rtol=1e-13)
-    np.testing.assert_allclose(parts[1], whole[1], rtol=1e-9, atol=1e-13)
-
-
 def test_contributions_are_made_on_request_only():
-    design = auc_design(TIME, EVENT, np.ones(10), np.array([2.0, 4.0]))
-    plain = list(auc_points(design, RISK, contributions=False))
-    assert [point.psi for point in plain] == [None, None]
-    assert [point.value for point in auc_points(design, RISK)] == [point.value for point in plain]
     asked = sg.cumulative_dynamic_auc((TIME, EVENT), RISK, [2.0, 4.0])
     assert asked.stderr is None
-    assert asked.details.psi is None
+    assert asked.details.contributions is None
 
 
 MEASURES = {
-    "auc": lambda y, c: sg.cumulative_dynamic_auc_details(y, c, [2.5, 4.0]),
-    "auc, riskRegression": lambda y, c: sg.cumulative_dynamic_auc_details(
+    "auc": lambda y, c: cumulative_dynamic_auc_details(y, c, [2.5, 4.0]),
+    "auc, riskRegression": lambda y, c: cumulative_dynamic_auc_details(
         y, c, [2.5, 4.0], convention="riskregression", stderr="fixed"
     ),
     "brier": lambda y, c: sg.brier_score(y, c, [2.5, 4.0]).details,
-    "ibs": lambda y, c: sg.integrated_brier_score_details(y, c, np.linspace(0, 5, 11)),
-    "uno": lambda y, c: sg.concordance_index_details(y, RISK, method="uno", tau=5.0),
-    "margin": lambda y, c: sg.concordance_index_details(y, RISK, method="margin"),
-    "antolini": lambda y, c: sg.concordance_td_details(y, c),
-    "mae_ipcw_d": lambda y, c: sg.time_error_details(y, c, method="ipcw_d"),
+    "ibs": lambda y, c: sg.integrated_brier_score(y, c, np.linspace(0, 5, 11)),
+    "uno": lambda y, c: sg.concordance_index(y, RISK, method="uno", tau=5.0),
+    "margin": lambda y, c: sg.concordance_index(y, RISK, method="margin"),
+    "antolini": lambda y, c: sg.concordance_td(y, c),
+    "mae_ipcw_d": lambda y, c: sg.time_error(y, c, method="ipcw_d"),
 }
 
 
@@ -135,7 +107,7 @@ def test_only_ratios_of_frequencies_matter(name):
         MEASURES[name](sg.Outcomes(TIME, EVENT, WEIGHT * scale), curves) for scale in (1, 1 / 64)
     )
     assert part.value == pytest.approx(whole.value, rel=1e-12)
-    np.testing.assert_allclose(part.psi, whole.psi, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(part.contributions, whole.contributions, rtol=1e-9, atol=1e-13)
 
 
 def test_what_an_auc_says_of_its_weights():

@@ -1,18 +1,42 @@
 """Cumulative/dynamic AUC kernels against O(n^2) oracles written from the formulas."""
 
 import tracemalloc
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from survgauge.metrics.ranking._auc import auc_points
-from survgauge.metrics.ranking._auc_design import auc_design
-from survgauge.metrics.ranking._by_risk import RiskSorter
+import survgauge as sg
+from survgauge.estimators.estimated_g import EstimatedG
+from survgauge.metrics.ranking.auc import CasesAndControls, _points
+
+
+def auc_design(
+    time, event, case_weight, times, weight=None, *, controls="later", censoring="fixed",
+    control_weight=None,
+):  # fmt: skip
+    """What the kernel needs of a setting, with weights of cases and controls as given."""
+    n = time.size
+    y = sg.Outcomes(time, event, weight)
+    copies = np.ones(n) if weight is None else weight
+    b = (lambda k: np.ones(1)) if control_weight is None else control_weight
+    seen = time if controls == "later" else np.where(event, time, np.nextafter(time, np.inf))
+    subjects = CasesAndControls(seen, copies * case_weight * event, copies, None)
+    ordered = times.tolist()
+    setting = SimpleNamespace(
+        subjects=subjects,
+        y=y,
+        asked=times,
+        survivor_weight=lambda t: np.atleast_1d(b(ordered.index(t))),
+        estimated_g=None if censoring == "fixed" else EstimatedG(y, kind=censoring),
+    )
+    sums = [[part.sum() for part in subjects.at(t, setting.survivor_weight(t))] for t in ordered]
+    setting.cases_total, setting.controls_total = np.array(sums).T
+    setting.supported = (setting.cases_total > 0) & (setting.controls_total > 0)
+    return setting
 
 
 def auc_at_times(time, event, case_weight, risk, times, weight=None, **options):
@@ -24,34 +48,28 @@ def auc_at_times(time, event, case_weight, risk, times, weight=None, **options):
 
 def auc_influence(design, risk):
     """AUC and its derivatives by the frequencies (times n) at all times; NaN where undefined."""
-    defined = np.flatnonzero((design.cases_total > 0) & (design.controls_total > 0)).tolist()
-    kept = {
-        name: getattr(design, name)[defined] for name in ("cut", "cases_total", "controls_total")
-    }
-    if design.control_weight is not None:
-        kept["control_weight"] = lambda k: design.control_weight(defined[k])
-    column = (lambda k: risk(defined[k])) if callable(risk) else risk
-    nothing = np.full(design.order.size, np.nan)
-    points = [SimpleNamespace(k=k, value=np.nan, influence=nothing) for k in range(len(design))]
-    for k, value, psi in auc_points(replace(design, **kept), column):
-        influence = np.zeros(psi.size)
-        scale = np.divide(design.weight.sum(), design.weight, where=design.weight > 0,
-                          out=np.zeros(psi.size))  # fmt: skip
-        influence[design.order] = psi * scale
-        points[defined[k]] = SimpleNamespace(k=defined[k], value=value, influence=influence)
+    defined = np.flatnonzero(design.supported).tolist()
+    weight = design.y.weight
+    column = (risk(k).astype(float) for k in defined) if callable(risk) else risk.astype(float)
+    nothing = np.full(weight.size, np.nan)
+    points = [
+        SimpleNamespace(k=k, value=np.nan, influence=nothing) for k in range(design.asked.size)
+    ]
+    scale = np.divide(weight.sum(), weight, where=weight > 0, out=np.zeros(weight.size))
+    for k, (value, influence) in zip(defined, _points(design, column, True), strict=True):
+        points[k] = SimpleNamespace(k=k, value=value, influence=influence * scale)
     return points
 
 
 def auc_parts(design, risk, km_drop=None):
     """AUC with variances at all times, and their mean over the defined ones."""
-    points, weight = auc_influence(design, risk), np.empty(design.order.size)
-    weight[design.order] = design.weight
+    points, weight = auc_influence(design, risk), design.y.weight
     values = np.array([point.value for point in points])
     found = SimpleNamespace(
         values=values,
         variance=np.array([influence_variance(point.influence, weight) for point in points]),
         controls=design.controls_total,
-        case_mass=design.cases_total,
+        case_weight=design.cases_total,
     )
     if km_drop is not None:
         drop = np.where(np.isfinite(values), km_drop, 0.0)
@@ -87,7 +105,7 @@ def naive_g_left(time, event, weight):
     return np.array([left[u] for u in time])
 
 
-def naive_masses(time, event, case_weight, t, weight, controls="later", control_weight=None):
+def naive_weights(time, event, case_weight, t, weight, controls="later", control_weight=None):
     later = time > t
     if controls == "later_or_censored":
         later = later | ((time == t) & ~event)
@@ -96,7 +114,7 @@ def naive_masses(time, event, case_weight, t, weight, controls="later", control_
 
 
 def naive_auc(time, event, case_weight, risk, t, weight, **options):
-    a, b = naive_masses(time, event, case_weight, t, weight, **options)
+    a, b = naive_weights(time, event, case_weight, t, weight, **options)
     if a.sum() == 0 or b.sum() == 0:
         return np.nan
     return a @ order_kernel(risk) @ b / (a.sum() * b.sum())
@@ -141,8 +159,8 @@ def test_values_and_totals_equal_the_double_sum(sample, controls):
     for k, t in enumerate(TIMES):
         expected = naive_auc(time, event, case_weight, risk, t, weight, controls=controls)
         np.testing.assert_allclose(parts.values[k], expected, atol=1e-14)
-        a, b = naive_masses(time, event, case_weight, t, weight, controls)
-        assert parts.case_mass[k] == pytest.approx(a.sum(), abs=1e-12)
+        a, b = naive_weights(time, event, case_weight, t, weight, controls)
+        assert parts.case_weight[k] == pytest.approx(a.sum(), abs=1e-12)
         assert parts.controls[k] == b.sum()
 
 
@@ -311,68 +329,6 @@ def test_difference_of_two_models_in_one_walk():
         np.testing.assert_allclose(a.influence - b.influence, expected[0] - expected[1], atol=1e-11)
 
 
-@given(
-    hnp.arrays(
-        float,
-        st.integers(1, 40),
-        elements=st.one_of(
-            st.sampled_from([0.0, -0.0, 1.0, 1.0 + 2**-52, 1.0 - 2**-53, np.inf, -np.inf, 5e-324]),
-            st.floats(-1e308, 1e308),
-            st.floats(0, 1),
-        ),
-    )
-)
-@settings(max_examples=300)
-def test_sorting_by_risk_is_exact(values):
-    n = values.size
-    order = np.random.default_rng(n).permutation(n)
-    found = RiskSorter(order, np.ones(n, bool))(values)
-    expected = np.sort(values)
-    np.testing.assert_array_equal(values[order[found.position]], expected)
-    np.testing.assert_array_equal(np.sort(found.position), np.arange(n))
-    new = np.ones(n, bool) if found.new is None else found.new
-    np.testing.assert_array_equal(new, np.append(True, expected[1:] != expected[:-1]))
-
-
-def test_sorting_risks_that_share_a_key(monkeypatch):
-    """Neighbouring floats beside a far value differ in bits that the key has no room for."""
-    monkeypatch.setattr("survgauge._tools.chunks.CHUNK", 300)
-    rng = np.random.default_rng(1)
-    close = 1.0 + rng.integers(0, 500, 1000) * 2.0**-52
-    values = np.concatenate((close, [-1e300]))
-    order = rng.permutation(values.size)
-    sort = RiskSorter(order, np.arange(values.size) % 2 == 0)
-    found = sort(values, first=900)
-    member = np.union1d(np.arange(0, 900, 2), np.arange(900, values.size))
-    np.testing.assert_array_equal(np.sort(found.position), member)
-    ordered = values[order[found.position]]
-    np.testing.assert_array_equal(ordered, np.sort(values[order[member]]))
-    np.testing.assert_array_equal(found.new, np.append(True, ordered[1:] != ordered[:-1]))
-
-
-@pytest.mark.parametrize("tied", [False, True])
-@pytest.mark.parametrize("censoring", ["fixed", "estimated"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_pieces_change_nothing(monkeypatch, tied, censoring, weighted):
-    rng = np.random.default_rng(3)
-    n, times = 200, np.array([0.2, 0.6, 1.1])
-    time, event = rng.exponential(size=n), rng.random(n) < 0.6
-    columns = rng.normal(size=(n, 3))
-    if tied:
-        time, columns = np.ceil(time * 20) / 20, np.round(columns)
-    case_weight, weight = 1 + rng.random(n), rng.integers(0, 3, n) * 1.0 if weighted else None
-    results = []
-    for piece in (32_768, 3):
-        monkeypatch.setattr("survgauge._tools.chunks.CHUNK", piece)
-        design = auc_design(time, event, case_weight, times, weight, censoring=censoring)
-        for risk in (lambda k: columns[:, k], columns[:, 0]):
-            results.append(auc_parts(design, risk, km_drop=np.ones(3)))
-    for whole, cut in zip(results[:2], results[2:], strict=True):
-        np.testing.assert_allclose(cut.values, whole.values, rtol=1e-13)
-        np.testing.assert_allclose(cut.variance, whole.variance, rtol=1e-12)
-        np.testing.assert_allclose(cut.mean_influence, whole.mean_influence, atol=1e-13)
-
-
 def test_memory_does_not_grow_with_the_number_of_times():
     rng = np.random.default_rng(2)
     n, n_times = 20_000, 60
@@ -380,8 +336,8 @@ def test_memory_does_not_grow_with_the_number_of_times():
     times = np.quantile(time, np.linspace(0.1, 0.9, n_times))
     tracemalloc.start()
     design = auc_design(time, event, np.ones(n), times, censoring="estimated")
-    for point in auc_points(design, lambda k: risk + times[k]):
-        assert point.psi.size == n
+    for _, influence in _points(design, (risk + t for t in times), True):
+        assert influence.size == n
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 30 * 8 * n  # a few vectors; an n x T matrix alone would be 60

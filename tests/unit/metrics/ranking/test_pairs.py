@@ -2,15 +2,19 @@
 
 import numpy as np
 import pytest
-from discrimination_data import concordance_by_rule, concordance_of, influence_of, stderr_of
+from discrimination_data import (
+    concordance_by_rule,
+    concordance_of,
+    influence_of,
+    same_time_pairs,
+    stderr_of,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from survgauge.metrics.ranking import _inversions
-from survgauge.metrics.ranking._inversions import inversions
-from survgauge.metrics.ranking._pairs import pair_counts
-from survgauge.metrics.ranking._same_time import same_time_pairs
-from survgauge.metrics.ranking._tally import tally_counts
+import survgauge as sg
+from survgauge.metrics.ranking import _pairs
+from survgauge.metrics.ranking._pairs import inversions, pair_counts, sum_pairs
 
 
 def comparable_matrix(time, event):
@@ -20,7 +24,7 @@ def comparable_matrix(time, event):
 
 
 def oracle(time, event, risk, a, w):
-    """Anchor and partner counts, each (comparable, concordant, tied), straight from the formula."""
+    """Anchor and comparator counts (comparable, concordant, tied), from the formula."""
     pairs = comparable_matrix(time, event)
     kinds = pairs, pairs & (risk[:, None] > risk), pairs & (risk[:, None] == risk)
     return [kind @ w for kind in kinds], [(a * w) @ kind for kind in kinds]
@@ -47,8 +51,7 @@ def samples(draw, max_size=70):
 
 
 def check(counts, expected, exact=True):
-    counts = counts.by_subject()
-    for role, parts in zip((counts.anchor, counts.partner), expected, strict=True):
+    for role, parts in zip((counts.anchor, counts.comparator), expected, strict=True):
         for found, wanted in zip(role, parts, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=0, atol=0 if exact else 1e-9)
 
@@ -61,7 +64,7 @@ class TestCounts:
         counts = pair_counts(time, event, risk)
         check(counts, oracle(time, event, risk, ones, ones))
         assert counts.anchor.concordant.dtype.kind == "i"
-        assert counts.partner.concordant.dtype.kind == "i"
+        assert counts.comparator.concordant.dtype.kind == "i"
 
     @given(samples())
     def test_weighted_counts(self, sample):
@@ -80,7 +83,7 @@ class TestCounts:
         event = rng.random(n) < 0.6
         check(pair_counts(time, event, risk), oracle(time, event, risk, ones, ones))
 
-    def test_zero_anchor_weight_keeps_the_subject_as_a_partner(self):
+    def test_zero_anchor_weight_keeps_the_subject_as_a_comparator(self):
         time, event, risk, _ = made()
         a = (time < 7).astype(float)
         counts = pair_counts(time, event, risk, anchor_weight=a)
@@ -97,8 +100,7 @@ class TestCounts:
     def test_large_nodes_are_split_in_pieces(self, monkeypatch, n, threads):
         """As a million subjects are: nodes that do not fit the cache, some pieces and odd ends."""
         monkeypatch.setenv("SURVGAUGE_THREADS", threads)
-        monkeypatch.setattr(_inversions, "_NODE_BITS", 1)
-        monkeypatch.setattr(_inversions, "_PIECE", 24)
+        monkeypatch.setattr(_pairs, "_NODE_BITS", 1)
         rng = np.random.default_rng(n)
         rank = rng.permutation(n).astype(np.int32)
         left, right = rng.uniform(size=n), rng.uniform(size=n)
@@ -111,24 +113,6 @@ class TestCounts:
         np.testing.assert_array_equal(later, inverted.sum(axis=1))
         np.testing.assert_array_equal(earlier, (left > 0.5) @ inverted.astype(int))
 
-    @given(samples())
-    def test_tallies_in_pieces(self, sample):
-        time, event, risk, a, w = sample
-        with pytest.MonkeyPatch.context() as patch:
-            for ties in ("risk", "none", "strict"):
-                counts = pair_counts(time, event, risk, anchor_weight=a, weight=w)
-                whole = tally_counts(counts, ties)
-                patch.setattr("survgauge._tools.chunks.CHUNK", 3)
-                cut = tally_counts(counts, ties)
-                again = tally_counts(counts.by_subject(), ties)
-                patch.undo()
-                for other in (cut, again):
-                    assert other.pairs == pytest.approx(whole.pairs, rel=1e-12)
-                    np.testing.assert_allclose(other.credit, whole.credit, rtol=1e-12)
-                    np.testing.assert_allclose(other.total, whole.total, rtol=1e-12)
-                    if whole.pairs > 0:
-                        np.testing.assert_allclose(other.psi, whole.psi, atol=1e-12)
-
     @pytest.mark.parametrize("n", range(2, 20))
     @pytest.mark.parametrize("weighted", [False, True])
     def test_inversions_of_few_elements(self, n, weighted):
@@ -140,11 +124,6 @@ class TestCounts:
         w = np.ones(n) if right is None else right
         np.testing.assert_allclose(later, w.sum() - np.cumsum(w), atol=1e-12)
         np.testing.assert_allclose(earlier, np.cumsum(w) - w, atol=1e-12)
-
-    def test_values_go_to_places_in_their_own_memory(self):
-        values = np.arange(40.0)
-        _inversions._put(values, values.view(), np.arange(40)[::-1])
-        assert values.tolist() == list(range(39, -1, -1))
 
     def test_inversions_of_one_element(self):
         later, earlier = inversions(np.zeros(1, dtype=np.int32), np.ones(1, dtype=bool), None)
@@ -166,17 +145,25 @@ class TestValue:
                 assert abs(reverse - (1 - c)) <= ulps * np.finfo(float).eps / 2
 
     @given(samples())
-    def test_without_roles_of_partners(self, sample):
+    def test_without_roles_of_comparators(self, sample):
         time, event, risk, a, _ = sample
-        fast = pair_counts(time, event, risk, anchor_weight=a, partners=False)
+        fast = pair_counts(time, event, risk, anchor_weight=a, comparators=False)
         assert fast.totals() == pair_counts(time, event, risk, anchor_weight=a).totals()
-        assert fast.partner is None
-        assert tally_counts(fast, "risk").psi is None
+        assert fast.comparator is None
+        assert sum_pairs(fast, "risk").influence is None
 
     def test_all_censored_has_no_pair(self):
         time, event, risk, _ = made()
         counts = pair_counts(time, np.zeros_like(event), risk)
         assert counts.totals() == (0, 0, 0, 0)
+
+    def test_nobody_makes_no_pair(self):
+        nobody = np.empty(0)
+        counts = pair_counts(nobody, nobody.astype(bool), nobody)
+        assert counts.totals() == (0, 0, 0, 0)
+        y = sg.IntervalOutcomes([0, 1], [np.inf, np.inf])
+        with pytest.raises(sg.UndefinedMetricError, match="no pair of the 2 subjects"):
+            sg.concordance_index(y, [1, 2])
 
     @pytest.mark.parametrize(("sign", "value"), [(-1, 1.0), (1, 0.0)])
     def test_perfect_and_reversed_prediction(self, sign, value):
@@ -191,7 +178,7 @@ class TestValue:
         counts = pair_counts(time, event, risk)
         totals = counts.totals()
         share = totals.concordant / totals.comparable
-        assert tally_counts(counts, "strict").value == pytest.approx(share, abs=1e-15)
+        assert sum_pairs(counts, "strict").value == pytest.approx(share, abs=1e-15)
 
 
 class TestInfluence:
@@ -232,12 +219,12 @@ class TestInfluence:
         time, risk = rng.exponential(size=400), rng.normal(size=400)
         event = rng.random(400) < 0.7
         counts = pair_counts(time, event, risk)
-        psi = influence_of(counts)
+        contributions = influence_of(counts)
         for i in range(0, 400, 40):
             keep = np.arange(400) != i
             without = concordance_of(pair_counts(time[keep], event[keep], risk[keep]))
             assert concordance_of(counts) - without == pytest.approx(
-                psi[i], abs=0.02 * np.abs(psi).max()
+                contributions[i], abs=0.02 * np.abs(contributions).max()
             )
 
     def test_sums_to_zero(self):
@@ -301,24 +288,6 @@ class TestReferences:
 
 
 class TestSameTime:
-    @given(samples())
-    def test_against_all_pairs(self, sample):
-        time, event, risk, a, w = sample
-        w = w + 1
-        found = same_time_pairs(time, event, risk, anchor_weight=a, weight=w)
-        same = time[:, None] == time
-        tied, above = risk[:, None] == risk, risk[:, None] > risk
-        events, beside = same & event[:, None] & event, same & event[:, None] & ~event
-        copies = np.sum((a * w)[event])
-        expected = [
-            ((a * w) @ events @ w - copies) / 2,
-            ((a * w) @ (events & tied) @ w - copies) / 2,
-            (a * w) @ (beside & above) @ w,
-            (a * w) @ (beside & ~above & ~tied) @ w,
-            (a * w) @ (beside & tied) @ w,
-        ]
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-9)
-
     def test_no_pair_at_all(self):
         totals = pair_counts(np.ones(2), np.zeros(2, bool), np.ones(2)).totals()
         same = same_time_pairs(np.ones(2), np.zeros(2, bool), np.ones(2))

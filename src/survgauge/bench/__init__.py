@@ -1,0 +1,1 @@
+"""Scenarios with known truth: datasets, drawn censoring, models, and grids of experiments."""

@@ -1,0 +1,369 @@
+"""The two MIMIC-IV cohorts of the paper, built with DuckDB from the user's own copy."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..._tools.extras import need
+from ...data.outcomes import Outcomes
+from ...errors import InputError
+from .files import data_folder
+from .record import SETS, Dataset, Dropped, check_counts
+from .tables import tidy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The open demo has 100 patients, the full release 300,000: nothing lies in between.
+FULL_PATIENTS = 100_000
+MAX_MISSING = 0.4
+_FOLDERS = ("", "hosp", "icu", "derived", "mimiciv_hosp", "mimiciv_icu", "mimiciv_derived")
+_ENDINGS = (".csv.gz", ".csv", ".parquet")
+_DATABASES = (".duckdb", ".db", ".ddb")
+_KNOWN_NAMES = ("mimic_iv", "mimiciv", "mimic-iv", "mimic4")
+_INSTRUCTIONS = (
+    "MIMIC-IV is credentialed: get it from PhysioNet (physionet.org/content/mimiciv; the paper "
+    "used version 2.0), then pass path=..., or put it as mimic_iv into the SURVGAUGE_DATA folder."
+)
+_DERIVED_HELP = (
+    "The first-day tables are built by the scripts of the mimic-code repository "
+    "(mimic-iv/concepts_duckdb); give the DuckDB database that they fill, or a folder with hosp/, "
+    "icu/ and the tables as derived/NAME.csv or .parquet."
+)
+
+
+@dataclass
+class Tables:
+    """Tables of a MIMIC copy under their plain names, in a database that is cut off from files."""
+
+    connection: Any
+    path: Path
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Run a query and return its rows."""
+        return list(self._one(query).fetchall())
+
+    def frame(self, query: str) -> pd.DataFrame:
+        """Run a query and return a frame."""
+        return self._one(query).df()
+
+    def _one(self, query: str) -> Any:
+        """Run one statement: DuckDB would run several, and names in a query come from files."""
+        statements = self.connection.extract_statements(query)
+        if len(statements) != 1:
+            raise InputError(f"{self.path}: a query must be one statement; got {len(statements)}")
+        return self.connection.execute(statements[0])
+
+
+def find_mimic(path: str | Path | None) -> Path | None:
+    """Take the path that the user gives, or a MIMIC copy in the folder of ``SURVGAUGE_DATA``."""
+    if path is not None:
+        place = Path(path).expanduser()
+        if not place.exists():
+            raise InputError(f"path must be a folder or a DuckDB database; no such path: {place}")
+        return place
+    folder = data_folder()
+    if folder is None:
+        return None
+    candidates = [folder / name for name in _KNOWN_NAMES]
+    candidates += [folder / f"{name}{end}" for name in _KNOWN_NAMES for end in _DATABASES]
+    return next((place for place in candidates if place.exists()), None)
+
+
+def load_mimic(name: str, path: str | Path | None, check: bool) -> Dataset:
+    """Build a cohort; the paper's counts are compared when the copy is the full one."""
+    place = find_mimic(path)
+    if place is None:
+        raise InputError(missing_mimic(name))
+    build = _hospital if name == "mimic_h" else _all_cause
+    needed = HOSPITAL_TABLES if name == "mimic_h" else (*ICU_TABLES, *FIRST_DAY_TABLES)
+    duckdb = need("duckdb", f"building {name}")
+    try:
+        with closing(open_tables(place, needed, name)) as tables:
+            patients = int(tables.rows("SELECT count(*) FROM patients")[0][0])
+            dataset = build(tables, place)
+    except duckdb.Error as error:
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"{name} cannot be built from {place}: {reason}") from error
+    if check and patients >= FULL_PATIENTS:
+        check_counts(dataset, SETS[name].counts, f"{place} (the paper used MIMIC-IV 2.0)")
+    elif check:
+        warnings.warn(
+            f"{name}: {place} has {patients} patients, so it is not the full MIMIC-IV; the paper's "
+            f"counts were not compared (check=False says that this is known)",
+            UserWarning,
+            stacklevel=3,
+        )
+    return dataset
+
+
+def missing_mimic(name: str) -> str:
+    """Say how a user can provide a cohort."""
+    return f"{name} is not on this machine. {_help(name)}"
+
+
+def _help(name: str) -> str:
+    return f"{_INSTRUCTIONS} {_DERIVED_HELP}" if name == "mimic_a" else _INSTRUCTIONS
+
+
+def open_tables(place: Path, needed: Iterable[str], name: str) -> Tables:
+    """Make the needed tables reachable under their plain names, from files or a database."""
+    duckdb = need("duckdb", f"building {name}")
+    wanted = list(needed)
+    connection = duckdb.connect(":memory:")
+    try:
+        connection.execute("SET enable_progress_bar = false")
+        connection.execute("SET autoinstall_known_extensions = false")  # no network behind the back
+        found: dict[str, Any]
+        if place.is_dir():
+            found = {table: _file_of(place, table) for table in wanted}
+        else:
+            connection.execute(f"ATTACH {_text(str(place))} AS source (READ_ONLY)")
+            _cut_off(connection)
+            found = {table: _stored(connection, table) for table in wanted}
+        missing = [table for table, where in found.items() if where is None]
+        if missing:
+            raise InputError(
+                f"{name} needs the table(s) {', '.join(missing)}, which {place} does not hold. "
+                f"{_help(name)}"
+            )
+        if place.is_dir():
+            for table, file in found.items():
+                connection.execute(f"CREATE TABLE {quoted(table)} AS {_scan(file)}", [str(file)])
+            _cut_off(connection)
+        else:
+            for table, where in found.items():
+                connection.execute(f"CREATE VIEW {quoted(table)} AS SELECT * FROM {where}")
+    except BaseException:
+        connection.close()
+        raise
+    return Tables(connection, place)
+
+
+def _cut_off(connection: Any) -> None:
+    """Close the way to files and the network for good: what follows was written by others."""
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _text(value: str) -> str:
+    """Quote a value for SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _file_of(folder: Path, table: str) -> Path | None:
+    """Find the file of a table, if the folder has one."""
+    files = (folder / inner / f"{table}{end}" for inner in _FOLDERS for end in _ENDINGS)
+    return next((file for file in files if file.is_file()), None)
+
+
+def _scan(file: Path) -> str:
+    """SQL that reads a file whose name is bound to it as a parameter."""
+    if file.suffix == ".parquet":
+        return "SELECT * FROM read_parquet($1)"
+    # Everything as text: the queries cast, so no type depends on a sample of the rows.
+    options = "header=true, all_varchar=true, delim=',', quote='\"', escape='\"'"
+    return f"SELECT * FROM read_csv($1, {options})"
+
+
+def _stored(connection: Any, table: str) -> str | None:
+    """Full name of a table in the attached database, whichever schema it is in."""
+    rows = connection.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' "
+        "AND lower(table_name) = lower($1) UNION ALL "
+        "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' "
+        "AND lower(view_name) = lower($1)",
+        [table],
+    ).fetchall()
+    # A copy of a table in another schema must not win over the schemas of mimic-code.
+    rows.sort(key=lambda row: (not row[0].startswith("mimiciv"), row[0]))
+    return f"source.{quoted(rows[0][0])}.{quoted(rows[0][1])}" if rows else None
+
+
+def _hospital(tables: Tables, place: Path) -> Dataset:
+    frame = tables.frame(HOSPITAL_COHORT)
+    if frame.empty:
+        raise InputError(f"mimic_h: no admission in {place} meets the rule of the cohort")
+    subjects = int(frame["subject_id"].nunique())
+    return SETS["mimic_h"].dataset(
+        tidy(frame[list(HOSPITAL_FEATURES)]),
+        Outcomes(frame["time"], frame["event"]),
+        source=f"MIMIC-IV, hospital mortality, built from {place}",
+        notes=[f"one row per admission: {len(frame)} admissions of {subjects} patients"],
+    )
+
+
+def _all_cause(tables: Tables, place: Path) -> Dataset:
+    cohort = tables.rows(f"SELECT count(*), count(dod) FROM ({ALL_CAUSE_COHORT})")[0]
+    described = {
+        table: [row[0] for row in tables.rows(f"DESCRIBE {quoted(table)}")]
+        for table in FIRST_DAY_TABLES
+    }
+    frame = tables.frame(first_day_query(described))
+    if frame.empty:
+        raise InputError(f"mimic_a: no ICU stay in {place} meets the rule of the cohort")
+    early = frame["time"] < 1
+    kept = frame[~early].reset_index(drop=True)
+    features = kept.drop(columns=["subject_id", "time", "event"])
+    share = features.isna().mean()
+    sparse = sorted(share.index[share > MAX_MISSING])
+    X = _with_ranges(tidy(features.drop(columns=sparse)))
+    reason = f"missing in more than {MAX_MISSING:.0%} of the stays"
+    return SETS["mimic_a"].dataset(
+        X,
+        Outcomes(kept["time"], kept["event"]),
+        source=f"MIMIC-IV, all-cause mortality, built from {place}",
+        dropped=[Dropped(column, reason) for column in sparse],
+        notes=[
+            f"{cohort[0]} patients and {cohort[1]} deaths meet the rule; "
+            f"{int(early.sum())} with a time below one day are left out"
+        ],
+    )
+
+
+def _with_ranges(X: pd.DataFrame) -> pd.DataFrame:
+    """Add the range (largest minus smallest) of every vital sign and lab value."""
+    import pandas as pd
+
+    names = [column.removesuffix("_min") for column in X.columns if column.endswith("_min")]
+    ranges = {
+        f"{name}_range": X[f"{name}_max"] - X[f"{name}_min"]
+        for name in names
+        if f"{name}_max" in X.columns and not name.startswith("weight")
+    }
+    return pd.concat([X, pd.DataFrame(ranges, index=X.index)], axis=1)
+
+
+# -- the rules of the cohorts, as SQL over tables by their plain names ----------------------------
+# Every column is cast where it is used, so that the same text works on CSV files read as text and
+# on typed tables of a database.
+
+HOSPITAL_TABLES = ("patients", "admissions", "drgcodes")
+ICU_TABLES = ("patients", "admissions", "icustays")
+FIRST_DAY_TABLES = (
+    "first_day_height",
+    "first_day_weight",
+    "first_day_sofa",
+    "first_day_vitalsign",
+    "first_day_lab",
+)
+HOSPITAL_FEATURES = (
+    "male",
+    "age",
+    "white",
+    "medicare",
+    "medicaid",
+    "english",
+    "married",
+    "emergency",
+    "drg_severity",
+    "drg_mortality",
+)
+_IDENTIFIERS = ("subject_id", "hadm_id", "stay_id")
+_KNOWN_PERSON = (
+    "p.gender IS NOT NULL AND a.race IS NOT NULL AND a.race NOT IN ('UNABLE TO OBTAIN', 'UNKNOWN')"
+)
+_AGE = (
+    "CAST(p.anchor_age AS DOUBLE) + date_part('year', CAST({when} AS TIMESTAMP)) "
+    "- CAST(p.anchor_year AS DOUBLE)"
+)
+
+# One row per admission: the last of its APR rows, in the order of the file.
+HOSPITAL_COHORT = f"""
+WITH numbered AS (
+    SELECT *, row_number() OVER () AS position FROM drgcodes
+), apr AS (
+    SELECT * FROM numbered WHERE drg_type = 'APR'
+    QUALIFY row_number() OVER (PARTITION BY subject_id, hadm_id ORDER BY position DESC) = 1
+), cohort AS (
+    SELECT
+        CAST(a.subject_id AS BIGINT) AS subject_id,
+        CAST(a.hadm_id AS BIGINT) AS hadm_id,
+        CAST(a.hospital_expire_flag AS INTEGER) AS event,
+        round(date_diff('second', CAST(a.admittime AS TIMESTAMP),
+            CAST(coalesce(
+                CASE WHEN CAST(a.hospital_expire_flag AS INTEGER) = 1 THEN a.deathtime END,
+                a.dischtime) AS TIMESTAMP)) / 86400.0) AS time,
+        CAST(p.gender = 'M' AS DOUBLE) AS male,
+        {_AGE.format(when="a.admittime")} AS age,
+        CAST(a.race LIKE 'WHITE%' AS DOUBLE) AS white,
+        CAST(coalesce(a.insurance = 'Medicare', false) AS DOUBLE) AS medicare,
+        CAST(coalesce(a.insurance = 'Medicaid', false) AS DOUBLE) AS medicaid,
+        CAST(coalesce(upper(a.language) = 'ENGLISH', false) AS DOUBLE) AS english,
+        CAST(coalesce(a.marital_status = 'MARRIED', false) AS DOUBLE) AS married,
+        CAST(a.edregtime IS NOT NULL AS DOUBLE) AS emergency,
+        CAST(d.drg_severity AS DOUBLE) AS drg_severity,
+        CAST(d.drg_mortality AS DOUBLE) AS drg_mortality
+    FROM admissions AS a
+    JOIN patients AS p ON p.subject_id = a.subject_id
+    JOIN apr AS d ON d.subject_id = a.subject_id AND d.hadm_id = a.hadm_id
+    WHERE {_KNOWN_PERSON}
+)
+SELECT * FROM cohort WHERE time >= 1 ORDER BY subject_id, hadm_id
+"""
+
+# The last ICU stay of more than a day of everybody whose gender and race are known. The date of
+# death has no time of day, so it is compared with the date of admission to the unit.
+ALL_CAUSE_COHORT = f"""
+SELECT
+    CAST(i.subject_id AS BIGINT) AS subject_id,
+    CAST(i.stay_id AS BIGINT) AS stay_id,
+    CAST(p.dod AS DATE) AS dod,
+    CAST(p.dod IS NOT NULL AS INTEGER) AS event,
+    CAST(CASE WHEN p.dod IS NOT NULL
+        THEN date_diff('day', CAST(CAST(i.intime AS TIMESTAMP) AS DATE), CAST(p.dod AS DATE))
+        ELSE round(CAST(i.los AS DOUBLE)) END AS DOUBLE) AS time,
+    {_AGE.format(when="i.intime")} AS age,
+    CAST(p.gender = 'M' AS DOUBLE) AS male
+FROM icustays AS i
+JOIN patients AS p ON p.subject_id = i.subject_id
+JOIN admissions AS a ON a.hadm_id = i.hadm_id
+WHERE CAST(i.los AS DOUBLE) > 1 AND {_KNOWN_PERSON}
+QUALIFY row_number() OVER (
+    PARTITION BY i.subject_id ORDER BY CAST(i.intime AS TIMESTAMP) DESC) = 1
+"""
+
+
+def quoted(name: str) -> str:
+    """Quote a name for SQL: names of columns come from files, and may hold anything.
+
+    >>> quoted('a"; DROP TABLE b; --')
+    '"a""; DROP TABLE b; --"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def first_day_query(columns: Mapping[str, Sequence[str]]) -> str:
+    """Join the cohort with every measurement of the first-day tables.
+
+    A column that two tables share (glucose is a vital sign and a lab value) gets the table's name
+    in front in the later one.
+    """
+    taken = {"subject_id", "age", "male", "time", "event"}
+    selected, joins = [], []
+    for table in columns:
+        alias = quoted(table)
+        joins.append(f"LEFT JOIN {alias} ON CAST({alias}.stay_id AS BIGINT) = c.stay_id")
+        for column in columns[table]:
+            if column.lower() in _IDENTIFIERS:
+                continue
+            name = column
+            while name.lower() in taken:  # names in SQL do not differ by case alone
+                name = f"{table.removeprefix('first_day_')}_{name}"
+            taken.add(name.lower())
+            selected.append(f"TRY_CAST({alias}.{quoted(column)} AS DOUBLE) AS {quoted(name)}")
+    measurements = "".join(f",\n    {item}" for item in selected)
+    return (
+        f"WITH c AS ({ALL_CAUSE_COHORT})\n"
+        f"SELECT c.subject_id, c.time, c.event, c.age, c.male{measurements}\n"
+        f"FROM c\n{chr(10).join(joins)}\nORDER BY c.subject_id"
+    )

@@ -1,0 +1,279 @@
+"""A plan: what is crossed with what, expanded to cells that depend on nothing but their names."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from ..._tools.arrays import positive, whole_number
+from ..._tools.extras import need
+from ..._tools.random import check_seed
+from ...errors import InputError
+from ...metrics.registry import REGISTRY
+from ..models import FACTS
+from .grid import Cell, digest
+from .metric_specs import MetricSpec
+from .specs import CensoringSpec, DatasetSpec, DistributionSpec, ModelSpec, refuse_unknown
+
+_SHIPPED = Path(__file__).with_name("plans")
+#: What a store adds to the plan that it keeps.
+_CHECKSUM = "checksum"
+_AXES = ("dataset", "censoring", "model")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Datasets x censoring x repeats x folds x models, and the metrics to compute.
+
+    Attributes
+    ----------
+    name : str
+        Of the plan.
+    datasets, censoring, models, metrics : tuple of specs
+        What is crossed; see `survgauge.bench.experiment.specs` and `metric_specs`.
+    folds, repeats, seed : int
+        Folds of the cross-validation, draws of censoring and folds, seed.
+    external : DatasetSpec or None
+        Whose censoring the kind ``external`` takes. It is left out for that dataset itself, for
+        which it would be ``original_independent``.
+    cause : int, str or None
+        With datasets of several causes the one that matters, by its code or, where all datasets
+        call it so, its name. Models have to predict incidence. Predictions do not depend on it.
+    skip : tuple of dict
+        Cells to leave out: tables with some of dataset, censoring, model.
+    keep_predictions : bool
+        Whether predictions are stored, so that metrics can be added without fitting again.
+    timeout : float or None
+        Seconds after which a cell is given up: fitting, predicting and measuring.
+    threads : int
+        Threads of linear algebra inside a process; more than one can change the last digits.
+    folder : str or None
+        Where relative paths and modules of your own are looked for; of a plan that is a file, the
+        folder in which it lies.
+
+    Examples
+    --------
+    >>> plan = Plan.of({"name": "small", "datasets": ["lifelines_rossi"], "censoring": ["uniform"],
+    ...                 "models": ["km", "coxph"], "metrics": ["mae_po"], "folds": 2})
+    >>> [str(cell) for cell in plan.cells()][0]
+    'lifelines_rossi / uniform / repeat 0 / fold 0 / km'
+    >>> len(plan.cells())
+    4
+    """
+
+    name: str
+    datasets: tuple[DatasetSpec, ...]
+    censoring: tuple[CensoringSpec, ...]
+    models: tuple[ModelSpec, ...]
+    metrics: tuple[MetricSpec, ...]
+    folds: int = 5
+    repeats: int = 1
+    seed: int = 0
+    external: DatasetSpec | None = None
+    cause: int | str | None = None
+    skip: tuple[dict[str, str], ...] = ()
+    keep_predictions: bool = False
+    timeout: float | None = None
+    threads: int = 1
+    description: str = field(default="", compare=False)
+    folder: str | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, obj: Any) -> Plan:
+        """Read a plan: a `Plan`, a mapping, a TOML file, or the name of a shipped plan."""
+        if isinstance(obj, Plan):
+            return obj
+        if isinstance(obj, Mapping):
+            return _from_mapping(obj)
+        if isinstance(obj, str) and obj in shipped_plans():
+            return cls.from_file(_SHIPPED / f"{obj}.toml")
+        if isinstance(obj, str | os.PathLike):
+            return cls.from_file(obj)
+        raise InputError(f"plan must be a Plan, a mapping, or a file; got {type(obj).__name__}")
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Plan:
+        """Read a TOML file; paths in it are relative to its folder."""
+        place = Path(path).expanduser()
+        return _from_mapping({"folder": ".", **_read_toml(place)}, place.resolve())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that `of` reads back."""
+        table: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
+        for axis in ("datasets", "censoring", "models", "metrics"):
+            table[axis] = [spec.entry() for spec in table[axis]]
+        table["external"] = None if self.external is None else self.external.entry()
+        table["skip"] = [dict(rule) for rule in self.skip]
+        return {key: value for key, value in table.items() if value is not None}
+
+    def cells(self) -> list[Cell]:
+        """Expand: models vary fastest, so that neighbours share their data."""
+        runs = product(self.datasets, self.censoring, range(self.repeats), range(self.folds))
+        return [
+            Cell(self, dataset, kind, repeat, fold, model)
+            for dataset, kind, repeat, fold in runs
+            for model in self.models
+            if not self._skipped(dataset, kind, model)
+        ]
+
+    @cached_property
+    def metrics_digest(self) -> str:
+        """What the choice of metrics, and of the cause, adds to the identity of a result."""
+        asked = [metric.identity() for metric in self.metrics]
+        asked += [distribution.identity() for distribution in self.distributions]
+        return digest(asked if self.cause is None else [*asked, {"cause": self.cause}])
+
+    @cached_property
+    def distributions(self) -> tuple[DistributionSpec, ...]:
+        """Distributions that some metric asks for."""
+        asked = (metric.distribution for metric in self.metrics)
+        return tuple(dict.fromkeys(spec for spec in asked if spec is not None))
+
+    def _skipped(self, dataset: DatasetSpec, kind: CensoringSpec, model: ModelSpec) -> bool:
+        own = self.external is not None and self.external.identity() == dataset.identity()
+        if kind.kind == "external" and own:
+            return True
+        names = dict(zip(_AXES, (dataset.label, kind.label, model.label), strict=True))
+        return any(all(names[axis] == value for axis, value in rule.items()) for rule in self.skip)
+
+    def present(self) -> tuple[Plan, list[str]]:
+        """Leave out optional datasets that are not on this machine; return their names too."""
+        missing = [spec.label for spec in self.datasets if spec.optional and not spec.is_here()]
+        if not missing:
+            return self, []
+        kept = tuple(spec for spec in self.datasets if spec.label not in missing)
+        if not kept:
+            raise InputError(f"none of the datasets is on this machine: {', '.join(missing)}")
+        return replace(self, datasets=kept), missing
+
+    def only(self, **chosen: Iterable[str] | None) -> Plan:
+        """Keep some labels of an axis: ``plan.only(models=["km"])``; None keeps all.
+
+        Cells do not depend on each other, so that the numbers stay the same.
+        """
+        changes = {}
+        for axis, labels in chosen.items():
+            if labels is None:
+                continue
+            specs = {spec.label: spec for spec in getattr(self, axis)}
+            unknown = [label for label in labels if label not in specs]
+            if unknown:
+                raise InputError(
+                    f"{axis}: the plan has no {unknown[0]!r}; it has {', '.join(specs)}"
+                )
+            changes[axis] = tuple(specs[label] for label in specs if label in set(labels))
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+def shipped_plans() -> list[str]:
+    """Names of the plans that come with the package.
+
+    >>> shipped_plans()
+    ['demo', 'paper', 'truth', 'wide']
+    """
+    return sorted(file.stem for file in _SHIPPED.glob("*.toml"))
+
+
+def _from_mapping(table: Mapping[str, Any], file: Path | None = None) -> Plan:
+    refuse_unknown(table, [*(item.name for item in fields(Plan)), _CHECKSUM], "plan")
+    values = {key: value for key, value in table.items() if key != _CHECKSUM}
+    values.setdefault("name", "plan" if file is None else file.stem)
+    folder = _folder(values.get("folder"), file)
+    values["folder"] = None if folder is None else str(folder)
+    for axis, read in (
+        ("datasets", lambda entry: DatasetSpec.of(entry, folder)),
+        ("censoring", CensoringSpec.of),
+        ("models", ModelSpec.of),
+        ("metrics", MetricSpec.of),
+    ):
+        values[axis] = _axis(values.get(axis), axis, read)
+    if values.get("external") is not None:
+        values["external"] = DatasetSpec.of(values["external"], folder)
+    values["skip"] = tuple(values.get("skip", ()))
+    plan = Plan(**values)
+    _check(plan)
+    return plan
+
+
+def _folder(given: Any, file: Path | None) -> Path | None:
+    """Where relative paths begin, itself relative to the plan's file."""
+    if given is None:
+        return None
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(f"plan: folder must be a path; got {given!r}")
+    return (Path() if file is None else file.parent).joinpath(given).expanduser().resolve()
+
+
+def _axis(entries: Any, axis: str, read: Any) -> tuple[Any, ...]:
+    if isinstance(entries, str) or not isinstance(entries, Iterable):
+        raise InputError(f"plan: {axis} must be a list of names or tables; got {entries!r}")
+    specs = tuple(read(entry) for entry in entries)
+    if not specs:
+        raise InputError(f"plan: {axis} must have at least one entry; got an empty list")
+    label, count = Counter(spec.label for spec in specs).most_common(1)[0]
+    if count > 1:
+        raise InputError(f"plan: {axis} has {label!r} twice; give one of them a label")
+    return specs
+
+
+def _check(plan: Plan) -> None:
+    if not isinstance(plan.name, str) or not plan.name:
+        raise InputError(f"plan: name must be a text; got {plan.name!r}")
+    for key, least in (("folds", 2), ("repeats", 1), ("threads", 1)):
+        whole_number(getattr(plan, key), f"plan: {key}", least)
+    if plan.seed is None:
+        raise InputError("plan: seed must be a whole number, so that cells can be repeated")
+    check_seed(plan.seed, "plan: seed")
+    if plan.timeout is not None:
+        positive(plan.timeout, "plan: timeout (seconds)")
+    for rule in plan.skip:
+        if not isinstance(rule, Mapping) or not rule or not set(rule) <= set(_AXES):
+            raise InputError(f"plan: skip must be tables with some of {_AXES}; got {rule!r}")
+    _check_cause(plan)
+    if plan.external is None and any(kind.kind == "external" for kind in plan.censoring):
+        raise InputError("plan: censoring 'external' needs external = NAME, a dataset")
+
+
+def _check_cause(plan: Plan) -> None:
+    """With a cause models must predict incidence, and metrics support causes."""
+    for metric in plan.metrics:
+        registered = REGISTRY.get(metric.name)
+        if registered is not None and metric.function is None:
+            try:
+                registered.check_cause(plan.cause)
+            except InputError as error:
+                raise InputError(f"plan: {error}") from error
+        if plan.cause is not None and metric.distribution is not None:
+            raise InputError(
+                f"plan: metric {metric.label!r} has a distribution, which supports no causes yet"
+            )
+    if plan.cause is None:
+        return
+    if isinstance(plan.cause, bool) or not isinstance(plan.cause, int | str):
+        raise InputError(f"plan: cause must be the code or the name of one; got {plan.cause!r}")
+    for model in plan.models:
+        if model.home is None and not FACTS[model.name].incidence:
+            able = ", ".join(name for name, facts in FACTS.items() if facts.incidence)
+            raise InputError(f"plan: model {model.name!r} predicts no incidence; {able} do")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    name = "tomllib" if sys.version_info >= (3, 11) else "tomli"
+    toml = need(name, "reading plans", "experiment")
+    try:
+        table: dict[str, Any] = toml.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        plans = ", ".join(shipped_plans())
+        raise InputError(f"no such plan: {path}; shipped plans are {plans}") from error
+    except ValueError as error:
+        raise InputError(f"{path} is not a TOML file: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+    return table

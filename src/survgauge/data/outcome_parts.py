@@ -1,0 +1,299 @@
+"""What outcomes are made of: frequencies, entry, times since a landmark, columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from .._tools.arrays import LARGEST, Bools, Floats, Ints, repeated, subject_index, to_numpy, vector
+from .._tools.sorting import sorting_order
+from ..errors import InputError, numbered
+
+W = TypeVar("W", bound="Weighted")
+
+
+def read_weight(weight: Any, n: int) -> Floats | None:
+    """Return frequencies of n subjects; None where none were given."""
+    if weight is None:
+        return None
+    weights = vector(weight, "weight", length=n, minimum=0.0, largest=LARGEST)
+    if not weights.sum() > 0:
+        raise InputError("weight must have a positive sum; got all zeros")
+    return weights
+
+
+class Weighted:
+    """Outcomes of n subjects with frequencies; subclasses name their fields in `_fields`."""
+
+    __slots__ = ("_order", "_weight", "event", "time")
+
+    _fields: ClassVar[tuple[str, ...]]
+
+    time: Floats
+    event: Bools
+    _weight: Floats | None
+    _order: Ints | None
+
+    def _keep(self, **fields: Any) -> None:
+        """Set fields once and for all; arrays are not to be written to."""
+        for name, known in {"_order": None, **fields}.items():
+            if isinstance(known, np.ndarray):
+                known.setflags(write=False)
+            object.__setattr__(self, name, known)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        kind = type(self).__name__
+        raise AttributeError(f"{kind} are frozen; make new ones instead of setting {name!r}")
+
+    @property
+    def fractional(self) -> bool:
+        """Whether there are frequencies that are not whole numbers."""
+        return self._weight is not None and not np.array_equal(self._weight, np.rint(self._weight))
+
+    @property
+    def weight(self) -> Floats:
+        """Frequencies, ones where none were given; not to be written to."""
+        if self._weight is None:
+            return repeated(1.0, self.time.size)
+        return self._weight
+
+    @property
+    def weighted(self) -> bool:
+        """Whether frequencies were given."""
+        return self._weight is not None
+
+    def order(self, keep: bool = False) -> Ints:
+        """Rows by time, equal times as they come; `keep` the sorting for the next call.
+
+        >>> from survgauge import Outcomes
+        >>> Outcomes([5, 8, 3], [1, 0, 1]).order()
+        array([2, 0, 1])
+        """
+        known = self._order
+        if known is not None:
+            return known
+        order = sorting_order(self.time)
+        if keep:
+            order.setflags(write=False)
+            object.__setattr__(self, "_order", order)
+        return order
+
+    def __len__(self) -> int:
+        return int(self.time.size)
+
+    def _changed(self: W, **fields: Any) -> W:
+        """Return the same but for some fields; the order of the times is not kept by itself."""
+        found = type(self).__new__(type(self))
+        found._keep(**{name: getattr(self, name) for name in self._fields} | fields)
+        return found
+
+    def _selected(self: W, index: Any, copy: bool) -> W:
+        """Return some subjects, as a copy or where their arrays are."""
+        arrays = {name: getattr(self, name) for name in self._fields}
+        some = {k: a[index] for k, a in arrays.items() if isinstance(a, np.ndarray)}
+        if copy:
+            some = {name: array.copy() for name, array in some.items()}
+            if "entry" in some:  # a view is a chunk of subjects who are scored as all of them are
+                some["entry"] = some_entry(some["entry"])
+        return self._changed(**some)
+
+    def own(self: W) -> W:
+        """Return the same with arrays that nobody else can change."""
+        if all(getattr(getattr(self, name), "base", None) is None for name in self._fields):
+            return self
+        # Not by the constructor: the frequencies of a batch may all be zero.
+        return self._selected(slice(None), copy=True)
+
+    def reweighted(self: W, weight: Floats) -> W:
+        """Return the same subjects with other weights, and their order where it is known.
+
+        >>> from survgauge import Outcomes
+        >>> Outcomes([5, 8, 3], [1, 0, 1]).reweighted(np.array([1.0, 0.0, 2.0])).weight
+        array([1., 0., 2.])
+        """
+        weights = np.array(weight, dtype=np.float64)
+        return self._changed(_weight=weights, _order=self._order)
+
+    def __getitem__(self: W, rows: Any) -> W:
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+            rows = rows[0]  # as scikit-learn asks for rows of an array
+        found = self._selected(subject_index(rows), copy=True)
+        if not len(found):
+            raise InputError("this selection of outcomes is empty; at least one subject is needed")
+        return found
+
+    def part(self: W, rows: slice) -> W:
+        """Return neighbouring subjects, as views of the same arrays."""
+        return self._selected(rows, copy=False)
+
+    def present(self: W) -> W:
+        """Leave out subjects of zero weight."""
+        if self._weight is None or (self._weight > 0).all():
+            return self
+        return self[self._weight > 0]
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(n,): scikit-learn takes what has a shape for an array, and selects rows of it."""
+        return (len(self),)
+
+    @property
+    def count(self) -> int:
+        """Number of rows that are present: those of weight zero are not."""
+        return len(self) if self._weight is None else int(np.count_nonzero(self._weight))
+
+    @property
+    def event_count(self) -> int:
+        """Number of rows with an event among those present."""
+        if self._weight is None:
+            return int(np.count_nonzero(self.event))
+        return int(np.count_nonzero(self.event & (self._weight > 0)))
+
+
+def read_entry(entry: Any, time: Floats, keep: Callable[[Any], Any]) -> Floats | None:
+    """Return entries that come before the times; None where everybody is in from the beginning.
+
+    >>> read_entry([0, 2], np.array([1.0, 3.0]), np.array)
+    array([0., 2.])
+    """
+    if entry is None:
+        return None
+    entries = vector(entry, "entry", length=time.size, minimum=0.0, largest=LARGEST)
+    late = np.flatnonzero((entries >= time) & (entries > 0))  # at 0 everybody is in
+    if late.size:
+        first = int(late[0])
+        raise InputError(
+            f"entry must come before time; it does not for {numbered(late)}: the first of them "
+            f"enters at {entries[first]:g} and is observed until {time[first]:g}. A subject with "
+            "no time at risk tells nothing: correct such rows, or leave them out"
+        )
+    found: Floats | None = some_entry(keep(entries))
+    return found
+
+
+def some_entry(entry: Floats | None) -> Floats | None:
+    """Return entries; None where everybody is in from the beginning."""
+    return entry if entry is not None and entry.any() else None
+
+
+def joined_entry(parts: Sequence[Floats | None], sizes: Sequence[int]) -> Floats | None:
+    """Return entries one after the other; parts without any are in from the beginning."""
+    if all(entry is None for entry in parts):
+        return None
+    pairs = zip(parts, sizes, strict=True)
+    return np.concatenate([np.zeros(n) if entry is None else entry for entry, n in pairs])
+
+
+def refuse_entry(entry: Floats | None, argument: str, *, intervals: bool = False) -> None:
+    """Refuse delayed entry: the one door of everything that does not support it."""
+    if entry is None:
+        return
+    found = (
+        f"{argument} has delayed entry (left truncation) for {int(np.count_nonzero(entry))} of "
+        f"{entry.size} subjects"
+    )
+    if intervals:
+        raise InputError(
+            f"{found}, which interval-censored outcomes cannot have: no metric supports both, and "
+            "ignoring entry would bias the result. Entry goes with right-censored outcomes (time "
+            "and event); leave entries out only if everybody was observed from the beginning"
+        )
+    raise InputError(
+        f"{found}, which this function does not support; ignoring it would bias the "
+        "result. sg.evaluate, sg.landmarks, sg.KaplanMeier and most metrics support it (see the "
+        "guide on delayed entry); y.from_landmark(s) counts time from s on for those at risk then"
+    )
+
+
+#: Times that differ by a smaller share than this are one time, written in two ways.
+SAME = 1e-10
+
+
+def since(times: Floats, start: float, asked: Sequence[float] = ()) -> Floats:
+    """Return times counted from `start`; the one at ``start + u``, for an `asked` u, is exactly u.
+
+    3.3 - 2.0 is not 1.3 in floating point, so that the last bit would decide whether an event at
+    3.3 years comes by 1.3 years after 2.0, and results would depend on the unit of time. Times on
+    the last axis that are equal stay equal, and different ones stay different and in order: of
+    several that are ``start + u`` but for rounding, the nearest is taken.
+
+    >>> since(np.array([2.5, 3.3, 4.0]), 2.0, [1.3]).tolist()
+    [0.5, 1.3, 2.0]
+    """
+    found = times - start
+    for u in asked if times.size else ():
+        gap = np.abs(found - u)
+        nearest = np.take_along_axis(found, gap.argmin(axis=-1, keepdims=True), axis=-1)
+        found = np.where((found == nearest) & (gap <= SAME * (start + u)), u, found)
+    return found
+
+
+def on_known(value: float, known: Floats) -> float:
+    """Return the known time that a value is but for rounding, else the value.
+
+    >>> on_known(0.1 + 0.2, np.array([0.3, 0.5])), on_known(0.4, np.array([0.3, 0.5]))
+    (0.3, 0.4)
+    """
+    if not known.size or not np.isfinite(value):
+        return value
+    nearest = float(known[np.abs(known - value).argmin()])
+    return nearest if abs(nearest - value) <= SAME * abs(value) else value
+
+
+def outcome_columns(obj: Any, argument: str, several: bool) -> tuple[Any, Any, Any]:
+    """Find the times, the flags and, if there are any, the entries in whatever holds them."""
+    if isinstance(obj, tuple) or (isinstance(obj, list) and len(obj) == 2):
+        if len(obj) != 2:
+            raise InputError(f"{argument} must be a (time, event) pair; got {len(obj)} items")
+        return obj[0], obj[1], None
+    if isinstance(obj, np.ndarray) and obj.dtype.names:
+        return _structured_fields(obj, argument, several)
+    if isinstance(obj, Mapping) or hasattr(obj, "columns"):
+        columns = list(obj if isinstance(obj, Mapping) else obj.columns)
+        missing = [name for name in ("time", "event") if name not in columns]
+        if missing:
+            bounds = {"lower", "upper"} <= set(columns)
+            raise InputError(
+                f"{argument} must have columns 'time' and 'event'; "
+                f"{' and '.join(map(repr, missing))} missing, columns are "
+                f"{[str(c) for c in columns[:8]]}"
+                + ("; sg.IntervalOutcomes.of reads interval-censored outcomes" if bounds else "")
+            )
+        return obj["time"], obj["event"], obj["entry"] if "entry" in columns else None
+    advice = ""
+    if hasattr(obj, "lower") and hasattr(obj, "upper"):  # IntervalOutcomes, which rest on these
+        advice = ": evaluate and the functions called interval_... take interval-censored outcomes"
+    raise InputError(
+        f"{argument} must be Outcomes, a (time, event) pair, a structured array, or a frame "
+        f"with columns time and event; got {type(obj).__name__}{advice}"
+    )
+
+
+def _structured_fields(
+    array: np.ndarray[Any, Any], argument: str, several: bool
+) -> tuple[Any, Any, Any]:
+    """Find the boolean and the numeric field of a structured array.
+
+    With `several` causes they are called ``time`` and ``event``, or are the only whole numbers and
+    the only floats. Entries are called ``entry``, beside a ``time``.
+    """
+    names = array.dtype.names or ()
+    entry = array["entry"] if {"time", "entry"} <= set(names) else None
+    if several and {"time", "event"} <= set(names):
+        return array["time"], array["event"], entry
+    if entry is not None:
+        names = tuple(name for name in names if name != "entry")
+    codes = [name for name in names if array.dtype[name].kind in "iu"]
+    times = [name for name in names if array.dtype[name].kind == "f"]
+    if several and len(codes) == len(times) == 1 and len(names) == 2:  # scikit-survival's
+        return array[times[0]], array[codes[0]], entry
+    booleans = [name for name in names if array.dtype[name].kind == "b"]
+    numeric = [name for name in names if array.dtype[name].kind in "fiu"]
+    if len(booleans) != 1 or len(numeric) != 1:
+        raise InputError(
+            f"{argument} must have exactly one boolean and one numeric field; got fields "
+            f"{ {name: str(array.dtype[name]) for name in names} }"
+        )
+    return to_numpy(array[numeric[0]], "time"), array[booleans[0]], entry

@@ -1,0 +1,1 @@
+"""What a reference set says: Kaplan-Meier, imputed times of censored subjects, losses, Cox."""

@@ -1,0 +1,183 @@
+"""The learners that a blend is made of: each gives survival probabilities on a shared grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._tools.arrays import Floats, Ints
+from ..._tools.extras import installed
+from ...data.outcomes import Outcomes
+from ...errors import InputError, as_names, one_of
+from ..cox import CoxModel
+from ..kaplan_meier import KaplanMeier
+from ..learners import ModelError
+
+#: Most times of a distribution, besides the end of follow-up.
+MOST_TIMES = 100
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Spans of time that hold about equally many events.
+
+    A step curve on few times moves the events of a span to one time. Were it the end of the span,
+    all events would come late; the mean event time of the span keeps the mean of the distribution.
+
+    Examples
+    --------
+    >>> grid = Grid.of(Outcomes([1, 2, 3, 4, 6], [1, 1, 1, 1, 0]), most=2)
+    >>> grid.edges, grid.jumps
+    (array([2., 4., 6.]), array([1.5, 3.5, 6. ]))
+    """
+
+    #: Last time of each span; members give their survival probability there. The last one is the
+    #: end of follow-up; of shape (m,).
+    edges: Floats
+    #: Mean event time of each span, where the curves that are given back have their steps; of shape
+    #: (m,).
+    jumps: Floats
+
+    @classmethod
+    def of(cls, y: Outcomes, real: Floats | None = None, most: int = MOST_TIMES) -> Grid:
+        """Grid of the event times of `y`; every event time where there are at most `most`.
+
+        `real` has the times where those of `y` stand for their order only: spans are cut by
+        order, and steps come at real times.
+        """
+        real = y.time if real is None else real
+        times = y.time[y.event]
+        edges = np.unique(times)
+        if edges.size > most:
+            levels = np.arange(1, most + 1) / most
+            edges = np.unique(np.quantile(times, levels, method="inverted_cdf"))
+        span = edges.searchsorted(times)
+        jumps = np.bincount(span, real[y.event], edges.size) / np.bincount(span)
+        if not edges.size or y.time.max() > edges[-1]:
+            edges, jumps = np.append(edges, y.time.max()), np.append(jumps, real.max())
+        # Rounding of a mean may carry it past its neighbour's.
+        return cls(edges, np.maximum.accumulate(jumps))
+
+    def span_of(self, y: Outcomes) -> Ints:
+        """Span in which each subject was last seen; those past the last edge count to the last."""
+        return np.minimum(self.edges.searchsorted(y.time), self.edges.size - 1)
+
+    def rounded(self, y: Outcomes) -> Outcomes:
+        """Outcomes with times rounded to edges, for learners whose work grows with the times.
+
+        Events go to the end of their span and censored subjects to the nearest edge, so that half
+        of those who leave inside a span are at risk in it.
+        """
+        between = (self.edges[1:] + self.edges[:-1]) / 2
+        nearest = self.edges[between.searchsorted(y.time)]
+        time = np.where(y.event, self.edges[self.span_of(y)], nearest)
+        return Outcomes(time, y.event, y.weight if y.weighted else None)
+
+
+#: Survival probabilities of rows at the edges of the grid: (n, m).
+Predict = Callable[[Floats], Floats]
+
+#: What a learner raises on data that it cannot be fitted on: it is then left out of the blend.
+UNFIT = (InputError, ModelError)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A learner of the blend."""
+
+    #: Name in `members=`, and words for people.
+    name: str
+    title: str
+    #: (X, y, grid, seed) to a function of rows.
+    fit: Callable[[Floats, Outcomes, Grid, int], Predict]
+    #: Packages without which it is left out.
+    needs: tuple[str, ...] = ()
+    #: Extra of this package that brings them.
+    extra: str = ""
+    #: Whether it reads the features.
+    features: bool = True
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the packages that it needs are installed."""
+        return all(map(installed, self.needs))
+
+
+#: l2 penalty on standardised coefficients, per column and event, and the least: hardly felt with
+#: hundreds of events and few columns, and steady with few events or many columns.
+COX_PENALTY, LEAST_PENALTY = 20.0, 1.0
+FOREST = {"n_estimators": 50, "min_samples_leaf": 15, "memory": None}
+BOOSTING = {"n_estimators": 50, "learning_rate": 0.1, "max_depth": 3, "min_samples_leaf": 10}
+#: Quantiles between which trees cannot tell the values of a feature apart.
+_LEVELS = np.arange(1, 16) / 16
+
+
+def _kaplan_meier(X: Floats, y: Outcomes, grid: Grid, seed: int) -> Predict:
+    survival = KaplanMeier.fit(y).at(grid.edges)
+    return lambda rows: np.broadcast_to(survival, (rows.shape[0], survival.size))
+
+
+def _cox(X: Floats, y: Outcomes, grid: Grid, seed: int) -> Predict:
+    columns_per_event = X.shape[1] / max(float(y.weight[y.event].sum()), 1.0)
+    model = CoxModel.fit(X, y, max(LEAST_PENALTY, COX_PENALTY * columns_per_event))
+    return lambda rows: model.survival(rows, grid.edges)
+
+
+def _trees(name: str, settings: dict[str, Any]) -> Callable[..., Predict]:
+    """Fit a learner of trees, on features and times of few levels: a tree tries every one."""
+
+    def fit(X: Floats, y: Outcomes, grid: Grid, seed: int) -> Predict:
+        cuts = [np.unique(np.quantile(column, _LEVELS, method="lower")) for column in X.T]
+
+        def levels(rows: Floats) -> Floats:
+            columns = [cut.searchsorted(c) for cut, c in zip(cuts, rows.T, strict=True)]
+            return np.stack(columns, axis=1).astype(np.float64)
+
+        from ..learners import trees  # needs scikit-learn
+
+        model = getattr(trees, name)(random_state=seed % 2**31, **settings)
+        model.fit(levels(X), grid.rounded(y))
+        return lambda rows: model.predict_curves(levels(rows)).at(grid.edges)
+
+    return fit
+
+
+#: All members by name, in the order in which they are told.
+MEMBERS = {
+    member.name: member
+    for member in (
+        Member("km", "Kaplan-Meier", _kaplan_meier, features=False),
+        Member("cox", "ridge Cox", _cox),
+        Member(
+            "forest", "random survival forest", _trees("SurvivalForest", FOREST),
+            needs=("sklearn", "sksurv"), extra="sksurv",
+        ),
+        Member(
+            "boosting", "boosted trees", _trees("TreeBoosting", BOOSTING),
+            needs=("sklearn",), extra="sklearn",
+        ),
+    )
+}  # fmt: skip
+
+
+def chosen_members(names: Iterable[str] | None) -> tuple[list[Member], dict[str, str]]:
+    """Members by name, or all that are installed; and what was left out, with the reason."""
+    if names is None:
+        here = [member for member in MEMBERS.values() if member.is_here]
+        missing = [member for member in MEMBERS.values() if not member.is_here]
+        return here, {m.name: f"needs the extra {m.extra!r}" for m in missing}
+    given = as_names([names] if isinstance(names, str) else names, "members")
+    for name in given:
+        one_of("members", name, MEMBERS)
+    if not given:
+        raise InputError(f"members must name at least one of {', '.join(MEMBERS)}; got none")
+    unusable = [name for name in given if not MEMBERS[name].is_here]
+    if unusable:
+        member = MEMBERS[unusable[0]]
+        raise InputError(
+            f"members: {member.name!r} needs an extra: pip install 'survgauge[{member.extra}]'"
+        )
+    return [MEMBERS[name] for name in dict.fromkeys(given)], {}

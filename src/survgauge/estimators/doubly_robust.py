@@ -1,0 +1,282 @@
+r"""Doubly robust losses: right if the distribution of the event time or G is.
+
+With L the loss of a prediction as a function of the event time, m(u) = E[L(T) given T > u] under
+the distribution, and G the probability of not being censored yet, a subject observed until y counts
+as
+
+    phi = d L(y) / G(y-) + (1 - d) m(y) / G(y) - sum over v of m(v) (1/G(v) - 1/G(v-)),
+
+the sum over the jumps v of G at which it was at risk of being censored: those before y, and y
+itself for a censored subject. Losses are sums of products f(t) g(p), times the sign of t - p, so
+that the sum over v needs no more than partial sums of S and of the integrals of f.
+
+Under delayed entry the sum goes over the jumps after the entry a, and all is multiplied by G(a):
+the subject was uncensored then.
+
+1/G never falls. Where G is known by subject, it is therefore cut at the subject's own 1/G, and the
+sum goes over the same times for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from .._tools.arrays import Bools, Floats, Ints
+from .._tools.running import chunks, in_order
+from .._tools.sorting import look_up
+from ..data.curves import SurvivalCurves
+from ..data.outcomes import Outcomes
+from .losses import Loss
+from .residual import CauseIncidence, ResidualDistribution, read
+from .walk import FlooredG, Walk
+
+#: Values of curves that are worked on together, and blocks whose tables are kept for other models.
+_BLOCK_VALUES, _KEPT_BLOCKS = 100_000, 16
+
+
+@dataclass(frozen=True)
+class DoublyRobust:
+    """Doubly robust losses of subjects, for any loss and any prediction.
+
+    Subjects with a distribution or G of their own are worked on in blocks that stay in the cache.
+    """
+
+    #: The subjects, up to the horizon if there is one.
+    y: Outcomes
+    #: The times that losses of events are taken of: those of `y`, with competing risks the times
+    #: free of the cause; of shape (n,).
+    value: Floats
+    #: Distribution of the event time of all subjects, or of each.
+    distribution: SurvivalCurves | CauseIncidence | ResidualDistribution
+    #: G of all subjects, or of each.
+    g: FlooredG
+    #: The horizon.
+    stop: float | None = None
+    #: Distribution and G at the times at which somebody can be censored, where both are those of
+    #: all.
+    walk: Walk | None = None
+    _blocks: dict[int, Block] = field(default_factory=dict, init=False)
+
+    @property
+    def weight(self) -> Floats:
+        """1/G(y-) of events, 1/G(y) of censored subjects."""
+        return self._together(lambda block, rows: block.weight)
+
+    @property
+    def unknown(self) -> Bools:
+        """Whether the distribution of each subject, or of all, has no mean."""
+        distribution = self.distribution
+        if not isinstance(distribution, ResidualDistribution):
+            distribution = ResidualDistribution.of_curves(distribution, self.stop)
+        return distribution.unknown
+
+    def phi(self, rule: Loss, p: Floats) -> Floats:
+        """Return the doubly robust loss of each subject for its predicted time."""
+        return self._together(lambda block, rows: block.phi(rule, p[rows]))
+
+    def from_tail(self, rule: Loss, p: Floats, known: float | None = None) -> Floats:
+        """Return what of the losses comes from times past the last atom of the distribution.
+
+        `known` says where the observed part of a distribution ends that has atoms past it.
+        """
+        return self._together(lambda block, rows: block.from_tail(rule, p[rows], known))
+
+    def happened(self, t: Floats, own: Bools | None = None) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of subjects with the indicators of an event by times t: (n, k).
+
+        `own` says whose events are of the cause that is asked about; None: all.
+        """
+        for rows in self._rows(t.size):
+            yield rows, self._block(rows).happened_by(t, None if own is None else own[rows])
+
+    def _together(self, ask: Callable[[Block, slice], Floats]) -> Floats:
+        """Answers of the blocks one after the other."""
+        answers = list(in_order(lambda rows: ask(self._block(rows), rows), self._rows()))
+        return answers[0] if len(answers) == 1 else np.concatenate(answers)
+
+    def _rows(self, width: int = 0) -> Iterator[slice]:
+        """Blocks of subjects, each with `width` numbers besides its distribution and G."""
+        if self.walk is None:
+            curves = (
+                self.g.censoring
+                if isinstance(self.distribution, ResidualDistribution)
+                else self.distribution
+            )
+            width = curves.times.shape[-1]
+        return chunks(len(self.y), size=max(1, _BLOCK_VALUES // width) if width else len(self.y))
+
+    @cached_property
+    def _everybody(self) -> Block | None:
+        """All subjects, where distribution and G are those of all."""
+        return None if self.walk is None else Block.of_walk(self.y, self.value, self.walk)
+
+    def _block(self, rows: slice) -> Block:
+        if self._everybody is not None:
+            return self._everybody.part(rows)
+        known = self._blocks.get(rows.start)
+        if known is None:
+            distribution = self.distribution
+            if not isinstance(distribution, ResidualDistribution):
+                distribution = ResidualDistribution.of_curves(distribution[rows], self.stop)
+            known = Block.of_curves(self.y[rows], self.value[rows], distribution, self.g.part(rows))
+            if len(self._blocks) < _KEPT_BLOCKS:
+                self._blocks[rows.start] = known
+        return known
+
+
+@dataclass(frozen=True)
+class Block:
+    """Subjects whose doubly robust losses are worked on together."""
+
+    #: The subjects.
+    y: Outcomes
+    #: The times that losses of events are taken of; of shape (n,).
+    value: Floats
+    #: Distribution and G at the times at which somebody can be censored.
+    walk: Walk
+    #: Number of atoms of the distribution at or before the time of each subject; of shape (n,).
+    places: Ints
+    #: Number of times of the walk at which each subject was at risk; of shape (n,).
+    until: Ints
+    #: 1/G(y-) of events, 1/G(y) of censored subjects; of shape (n,).
+    weight: Floats
+    #: Number of times of the walk up to the entry, and G there; None: nobody enters late.
+    entered: Ints | None = None
+    scale: Floats | None = None
+    _looked_up: dict[str, Floats] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def of_walk(cls, y: Outcomes, value: Floats, walk: Walk) -> Block:
+        """Take the distribution and G of all subjects."""
+        places, until = walk.find(y.time, "right")
+        if walk.times.size:  # at its own time an event is no longer at risk of being censored
+            until -= y.event & (walk.times[until - 1] == y.time)
+        weight = 1 + walk.excess[until]
+        if y.entry is None:
+            return cls(y, value, walk, places, until, weight)
+        entered = np.where(y.entry > 0, walk.find(y.entry, "right")[1], 0)
+        scale = 1 / (1 + walk.excess[entered])
+        return cls(y, value, walk, places, until, weight * scale, entered, scale)
+
+    @classmethod
+    def of_curves(
+        cls, y: Outcomes, value: Floats, distribution: ResidualDistribution, g: FlooredG
+    ) -> Block:
+        """Take distributions of subjects and any G, or one of all and a G of each with jumps."""
+        weight = 1 / np.where(y.event, g.at(y.time, "left"), g.at(y.time, "right"))
+        if distribution.shared:
+            walk = Walk.of_jumps(distribution, g, weight)
+        else:
+            walk = Walk.of_atoms(distribution, g, weight, y.time.max())
+        until = np.full(len(y), walk.times.size)
+        return cls(y, value, walk, walk.distribution.places(y.time), until, weight)
+
+    def part(self, rows: slice) -> Block:
+        """Return some of the subjects, where distribution and G are those of all."""
+        if rows == slice(0, len(self.y)):
+            return self
+        own = self.places[rows], self.until[rows], self.weight[rows]
+        known = self.y[rows], self.value[rows], self.walk
+        if self.entered is None or self.scale is None:
+            return Block(*known, *own)
+        return Block(*known, *own, self.entered[rows], self.scale[rows])
+
+    def phi(self, rule: Loss, p: Floats) -> Floats:
+        """Return the doubly robust loss of each subject for its predicted time."""
+        at = self.walk.find(p, "left")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = self._at_own_time(rule, p, at[0])
+            found *= self.weight
+            if self.entered is None or self.scale is None:
+                found -= self.walk.expected(rule, p, self.until, at)
+            else:
+                before = self.walk.expected(rule, p, self.entered, at)
+                found -= self.scale * (self.walk.expected(rule, p, self.until, at) - before)
+        return found
+
+    def _at_own_time(self, rule: Loss, p: Floats, places: Ints) -> Floats:
+        """Return the loss of each event, and m of each censored subject at its own time."""
+        distribution, y, found = self.walk.distribution, self.y, rule.of(self.value, p)
+        # A distribution per subject is read row by row.
+        rows = np.flatnonzero(~y.event) if distribution.shared else slice(None)
+        ahead = distribution.expected(
+            rule, y.time[rows], p[rows], self.places[rows], self._looked_up, places[rows]
+        )
+        if distribution.shared:
+            found[rows] = ahead
+        return found if distribution.shared else np.where(y.event, found, ahead)
+
+    @np.errstate(divide="ignore", invalid="ignore")
+    def from_tail(self, rule: Loss, p: Floats, known: float | None) -> Floats:
+        """Return what of the losses comes from times past the last atom of the distribution."""
+        y, distribution, walk = self.y, self.walk.distribution, self.walk
+        end = (
+            distribution.observed_until
+            if known is None
+            else min(known, distribution.observed_until)
+        )
+        if end == np.inf:
+            return np.zeros(p.size)
+        first = np.minimum(self.until, look_up(walk.times, np.array([end]), "left"))
+        early, found = y.time < end, np.zeros(p.size)
+        past = self._past(rule, p, end)
+        # Where the distribution is over before its last atom, nothing comes from later.
+        if past.any():
+            ahead = self.weight / distribution.above("1", y.time, self.places)
+            seen = np.where(early & ~y.event, ahead, 0.0) - read(walk.sums(), first)
+            found = np.where(past == 0, 0.0, seen * past)
+        late = ~early & (~y.event | (self.until > first))
+        if late.any():
+            at = walk.find(p, "left")
+            own = np.where(y.event, 0.0, self.weight * self._at_own_time(rule, p, at[0]))
+            own -= walk.expected(rule, p, self.until, at) - walk.expected(rule, p, first, at)
+            found += np.where(late, own, 0.0)
+        return found
+
+    def _past(self, rule: Loss, p: Floats, end: float) -> Floats:
+        """Return the expected loss from times past `end`."""
+        distribution, found = self.walk.distribution, np.zeros(p.size)
+        last, later = np.array([end]), np.maximum(p, end)
+        beyond = rule.signed and bool((later > end).any())
+        for name, g in rule.terms:
+            part = distribution.above(name, last, distribution.places(last))
+            if beyond:
+                part = 2 * distribution.above(name, later, distribution.places(later)) - part
+            found += g(p) * part
+        return found
+
+    def happened_by(self, t: Floats, own: Bools | None = None) -> Floats:
+        """Return the doubly robust indicators of an event (of the cause) by times t: (n, k).
+
+        They are phi of the loss 1(T <= t); the loss of any forecast of this status is linear in it.
+        """
+        y, distribution, walk = self.y, self.walk.distribution, self.walk
+        ahead = distribution.table("1", t)
+        later = y.time[:, None] > t
+        alive = distribution.alive(y.time, self.places)[:, None]
+        between = distribution.above("1", y.time, self.places)[:, None] - ahead
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Where nothing of the distribution is left, the event comes at once.
+            given = np.where(
+                alive > 0,
+                between / alive,
+                np.broadcast_to(distribution.share, y.time.shape)[:, None],
+            )
+        seen = np.broadcast_to(look_up(walk.times, t, "right"), later.shape)
+        if walk.by_cell:
+            # In the cell around t the status is certain, so that only the cells before it count.
+            seen = seen - (later & (t < distribution.last_atom))
+        seen = np.minimum(seen, self.until[:, None])
+        mine = y.event if own is None else y.event & own
+        status = np.where(y.event[:, None], mine[:, None], given) * self.weight[:, None]
+        expected = _read_all(walk.sums("1"), seen) - ahead * _read_all(walk.sums(), seen)
+        return np.where(later, 0.0, status) - expected
+
+
+def _read_all(table: Floats, places: Ints) -> Floats:
+    """Entries of a table at several places per subject; one with rows is read row by row."""
+    return table[places] if table.ndim == 1 else np.take_along_axis(table, places, axis=1)

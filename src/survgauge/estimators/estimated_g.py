@@ -1,0 +1,213 @@
+"""G, the distribution of the censoring time: where it comes from, and what subjects move by it.
+
+If G was estimated from the scored subjects themselves, each of them moves a score through it.
+Subject i moves -log G(s) by the integral up to s of dM_i(u) / (Y(u) - c(u)): M_i its censoring
+martingale, Y(u) the number at risk of censoring, c(u) the number censored at u. A score
+whose derivative by the logarithm of a weight 1/G(s) is h then moves by h times that. So everything
+needed is H(u), the sum of the derivatives by all weights that G's factor at u enters, and what a
+subject contributes depends on nothing but its time and whether it was censored: one number for
+events and one for censorings at each distinct time.
+
+Under delayed entry a weight is G(a)/G(s), which only the factors after the entry a enter, and a
+subject is at risk of being censored after its own entry only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._tools.arrays import Floats, vector
+from .._tools.running import called
+from .._tools.sorting import look_up
+from ..data.outcomes import Outcomes
+from ..errors import InputError, one_of
+from .kaplan_meier import KaplanMeier, awaited
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """How a score changes with the logarithm of its weights 1/G."""
+
+    #: By subject, of the weight after its event; 0 where it has none; of shape (n,).
+    event: Floats
+    #: Of the weights of everybody event-free past each of the times; of shape (K,).
+    survivors: Floats
+    times: Floats
+    #: Under delayed entry, what of `survivors` is each subject's; of shape (n,).
+    own: Floats | None = None
+
+    def scaled(self, factor: float) -> Derivative:
+        """Return the derivative of a score that is `factor` times as large."""
+        own = None if self.own is None else self.own * factor
+        return Derivative(self.event * factor, self.survivors * factor, self.times, own)
+
+    @property
+    def by_subject(self) -> Floats:
+        """By the logarithms of all weights of each subject, (n,)."""
+        return self.event if self.own is None else self.event + self.own
+
+    @classmethod
+    def of_events(cls, event: Floats) -> Derivative:
+        """Derivative of a score that weights nobody but events."""
+        return cls(event, np.empty(0), np.empty(0))
+
+
+class EstimatedG:
+    """In-sample G of all subjects of a score, differentiated.
+
+    Parameters
+    ----------
+    y : Outcomes
+        The subjects that G was estimated from, who are also those scored.
+    ties : {"events_first", "flipped"}
+        Whether tied events have left when G's factor is taken.
+    kind : {"estimated", "hazard"}
+        The exact derivative; or 1/Y for 1/(Y - c) with tied events at risk (riskRegression).
+    event_limit, survivor_limit : {"left", "right"}
+        Limits at which G is read.
+    """
+
+    def __init__(
+        self,
+        y: Outcomes,
+        *,
+        ties: str = "events_first",
+        kind: str = "estimated",
+        event_limit: str = "left",
+        survivor_limit: str = "right",
+    ) -> None:
+        self._y, self._limits = y, (event_limit, survivor_limit)
+        order = y.order()
+        time = y.time[order]
+        new = np.concatenate(([True], time[1:] != time[:-1]))
+        #: Place of each subject among the distinct times.
+        self._place = np.empty(time.size, dtype=np.int32)
+        self._place[order] = np.cumsum(new, dtype=np.int32) - 1
+        self._times = times = time[new]
+        total = _sums(self._place, y.weight, times.size)
+        events = _sums(self._place, y.weight * y.event, times.size)
+        censored, waiting = total - events, awaited(y, times)
+        at_risk = np.cumsum(total[::-1])[::-1]
+        after = np.append(at_risk[1:], 0.0)
+        if waiting is not None:
+            at_risk, after = at_risk - waiting, after - waiting
+            after[after < 1e-9 * at_risk] = 0.0  # nobody, but for rounding
+        self._events_first = ties == "events_first" and kind != "hazard"
+        exposed = censored + after if self._events_first else at_risk
+        left = exposed if kind == "hazard" else after if self._events_first else after + events
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Nobody left means no weight after u: H(u) = 0, and so is its product with zero.
+            self._jump = np.where(left > 0, 1.0 / left, 0.0)
+            self._hazard = np.where(exposed > 0, censored / exposed, 0.0)
+
+    def influence(self, derivative: Derivative) -> Floats:
+        """Contribution of each subject through G: (n,)."""
+        y, place, times = self._y, self._place, self._times
+        # The sums of the derivatives by the number of factors of G that enter their weights.
+        ends = np.zeros(times.size + 1)
+        start = 0 if self._limits[0] == "left" else 1
+        ends[start : start + times.size] = _sums(place, derivative.event, times.size)
+        np.add.at(ends, look_up(times, derivative.times, self._limits[1]), derivative.survivors)
+        total = np.cumsum(ends[::-1])[::-1][1:]  # H
+        waiting = awaited(y, times, derivative.by_subject)
+        if waiting is not None:
+            total = total - waiting
+        moved = total * self._jump
+        expected = np.append(0.0, np.cumsum(moved * self._hazard))
+        gone = expected[:-1] if self._events_first else expected[1:]
+        found = np.where(y.event, -gone[place], (moved - expected[1:])[place])
+        if y.entry is not None:
+            before = expected[times.searchsorted(y.entry, "right")]
+            found += np.where(y.entry > 0, before, 0.0)
+        return found * y.weight if y.weighted else found
+
+
+def _sums(place: NDArray[np.int32], values: Floats, size: int) -> Floats:
+    return np.bincount(place, values, size).astype(np.float64, copy=False)
+
+
+#: Sets of subjects that G can be estimated from.
+G_SETS = ("test", "train")
+#: A smaller G from a caller's function is taken for 0: nobody could stand for so many subjects, and
+#: the squares of such weights are no numbers.
+SMALLEST_G = 1e-50
+
+
+@dataclass(frozen=True)
+class WholeG:
+    """G of a whole test set, where only a part of its subjects is at hand."""
+
+    km: KaplanMeier
+    #: The same with tied events at risk of censoring, where the convention wants that.
+    flipped: KaplanMeier | None = None
+
+
+def g_source(censoring: Any, trained: bool, usual: str = "test") -> str:
+    """Say where G comes from: "test", "train", or "given" by the caller.
+
+    `usual` is the source of the convention; without training outcomes it is the test subjects.
+
+    Examples
+    --------
+    >>> g_source(None, trained=True), g_source(None, True, "train"), g_source(None, False, "train")
+    ('test', 'train', 'test')
+    """
+    if censoring is None:
+        return "train" if usual == "train" and trained else "test"
+    if isinstance(censoring, str):
+        one_of("censoring", censoring, G_SETS)
+        if censoring == "train" and not trained:
+            raise InputError(
+                "censoring='train' takes G from the training outcomes, but y_train is missing; "
+                "give y_train, or leave censoring out to take G from the test subjects"
+            )
+        return censoring
+    if isinstance(censoring, WholeG):
+        return "test"
+    if isinstance(censoring, KaplanMeier):
+        return "given"
+    if callable(censoring):
+        _check_function(censoring)
+        return "given"
+    raise InputError(
+        "censoring must be 'test', 'train', a KaplanMeier or a function G(t, side); "
+        f"got {type(censoring).__name__}"
+    )
+
+
+def _check_function(censoring: Any) -> None:
+    """Refuse a function that cannot be called as G is."""
+    try:
+        known = signature(censoring)
+    except (TypeError, ValueError):  # some built-in functions do not tell
+        return
+    try:
+        known.bind(None, "left")
+    except TypeError as error:
+        name = getattr(censoring, "__name__", type(censoring).__name__)
+        raise InputError(
+            "censoring must be a function G(t, side): it is called with t, an array with one time "
+            "for each subject, and side, 'left' for G(t-) or 'right' for G(t), and returns one "
+            f"probability for each subject; {name}{known} cannot be called so ({error})"
+        ) from error
+
+
+def ask_g(censoring: Any, t: Floats, side: str) -> Floats:
+    """G of each subject at one time each, from a caller's function, checked.
+
+    >>> ask_g(lambda t, side: np.exp(-t), np.array([0.0, 1.0, 500.0]), "left").round(3)
+    array([1.   , 0.368, 0.   ])
+    """
+    name = "censoring(t, side)"
+    values = vector(called(censoring, name, t, side), name, length=t.size)
+    if values.min() < 0 or values.max() > 1:
+        raise InputError(
+            "censoring(t, side) must return probabilities in [0, 1]; "
+            f"got {values.min():g} to {values.max():g}"
+        )
+    return np.where(values < SMALLEST_G, 0.0, values)

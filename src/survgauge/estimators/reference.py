@@ -1,0 +1,364 @@
+"""The reference set: what the training outcomes say about times, as tables with one look-up.
+
+With event times u_1 < ... < u_K (u_0 = 0) everything that a subject censored at c needs is a
+function of j, the number of event times <= c, as long as c lies inside the reference follow-up.
+So each method is a table of K + 1 entries, made once, and a look-up per subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._tools.arrays import Floats, Ints, flag, whole_number
+from ..data.curves import SurvivalCurves
+from ..data.interpolation import check_tail, tail_area
+from ..data.outcome_parts import refuse_entry
+from ..data.outcomes import Outcomes
+from ..errors import UndefinedMetricError
+from .aalen_johansen import AalenJohansen
+from .kaplan_meier import KaplanMeier, RiskTable
+
+
+class Reference:
+    """Training outcomes with their estimates, each computed when first asked for.
+
+    Every function with a `y_train` argument accepts one, so that several calls share the work.
+
+    Parameters
+    ----------
+    y : outcomes
+        Training outcomes; anything that `Outcomes.of` reads.
+    in_sample : bool
+        Whether these are the test subjects themselves, of whom pseudo-observations leave one out.
+    causes : bool
+        Whether events of several causes are known: `y` then counts the first of whatever cause,
+        and `given` keeps the causes.
+
+    Examples
+    --------
+    >>> reference = Reference(([2, 4, 6, 8], [1, 0, 1, 1]))
+    >>> round(reference.theta("step", "linear"), 4)
+    5.75
+    """
+
+    def __init__(self, y: Any, in_sample: bool = False, causes: bool = False) -> None:
+        several = flag(causes, "causes") or None
+        #: The outcomes with their causes, without those of zero weight and without a horizon.
+        self.given = Outcomes.of(y, "y_train", causes=several, entry=True).present()
+        self._y = self.given.any_cause()
+        #: Whether these are the test subjects themselves.
+        self.in_sample = in_sample
+        #: The horizon (`tau`), where every area ends; those who get there have the event there.
+        self.stop = np.inf
+        #: Last observed time, and number of subjects, frequencies counted.
+        self.last_time = float(self._y.time.max())
+        self.size = float(self._y.weight.sum()) if self._y.weighted else float(len(self._y))
+        self._without_horizon: Reference | None = None
+        self._cache: dict[Any, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cache": {}}  # look-ups are made anew where they are needed
+
+    @classmethod
+    def of(cls, obj: Any, causes: bool = False, entry: bool = False) -> Reference:
+        """Take a Reference as it is, and anything that `Outcomes.of` reads.
+
+        Delayed entry is refused unless `entry` says that the caller supports it.
+        """
+        found = obj if isinstance(obj, Reference) else cls(obj, causes=causes)
+        if not entry:
+            refuse_entry(found.y.entry, "y_train")
+        return found
+
+    @property
+    def y(self) -> Outcomes:
+        """The outcomes up to the horizon; with several causes the first event of any."""
+        if self._without_horizon is None:
+            return self._y
+        return self._own("y", lambda: self._y.restricted(self.stop))
+
+    @property
+    def incidence(self) -> AalenJohansen:
+        """Aalen-Johansen of every cause."""
+        return self.whole._own("incidence", lambda: AalenJohansen.fit(self.going_on))
+
+    @property
+    def going_on(self) -> Outcomes:
+        """The outcomes with their causes, of which Aalen-Johansen does not end too early.
+
+        Where events leave a risk set empty before others enter, they do not count, as in `km`: what
+        is estimated given being at risk later is right.
+        """
+        y, table = self.given, self.whole.table
+        empty = np.flatnonzero(table.events[:-1] >= table.at_risk[:-1])
+        if y.entry is None or not empty.size:
+            return y
+        codes = y.event if y.cause is None else y.cause
+        codes = np.where(np.isin(y.time, table.times[empty]), 0, codes)
+        return Outcomes(y.time, codes, y.weight, y.causes, y.entry)
+
+    @property
+    def whole(self) -> Reference:
+        """The set without a horizon."""
+        return self if self._without_horizon is None else self._without_horizon
+
+    def restricted(self, tau: float | None) -> Reference:
+        """Return the same set up to the horizon `tau`; tables of either are kept by the whole."""
+        if tau is None or tau == np.inf:
+            return self
+        found = Reference.__new__(Reference)
+        found.__dict__ = self.__dict__ | {"stop": tau, "_without_horizon": self.whole}
+        found.last_time = min(self.last_time, tau)
+        return found
+
+    def anew(self) -> Reference:
+        """Return the same set without the look-ups that were made of it."""
+        return Reference(self.given, self.in_sample, causes=True).restricted(self.stop)
+
+    def cached(self, key: Any, build: Callable[[], Any]) -> Any:
+        """Build once what several methods and models look at.
+
+        All who look share the keys. Begin yours with what is yours alone: the class or the function
+        that makes the thing, or the name of the method.
+        """
+        if self._without_horizon is not None:
+            return self._without_horizon.cached((self.stop, key), build)
+        if key not in self._cache:
+            self._cache[key] = build()
+        return self._cache[key]
+
+    def _own(self, key: Any, build: Callable[[], Any]) -> Any:
+        """Build once a table of this set itself, under a key that nobody else has."""
+        return self.cached((Reference, key), build)
+
+    @property
+    def subjects(self) -> int | float:
+        """Number of subjects, as a whole number where it is one."""
+        return int(self.size) if self.size.is_integer() else self.size
+
+    @property
+    def table(self) -> RiskTable:
+        """Counts at the distinct observed times."""
+        return self._own("table", lambda: RiskTable.of(self.y))
+
+    @property
+    def km(self) -> KaplanMeier:
+        """Kaplan-Meier of the event time."""
+        return self._own("km", lambda: KaplanMeier.from_table(self.table, restart=True))
+
+    @property
+    def censoring(self) -> KaplanMeier:
+        """G, reverse Kaplan-Meier: events leave the risk set before censorings."""
+        whole = self.whole  # nobody reads it past the horizon
+        return whole._own(
+            "censoring", lambda: KaplanMeier.from_table(whole.table, True, restart=True)
+        )
+
+    @property
+    def _reached(self) -> bool:
+        """Whether anybody gets to the horizon."""
+        return self.whole.last_time >= self.stop
+
+    @property
+    def last_survival(self) -> float:
+        """Kaplan-Meier at the last observed time; 1 where nobody had the event."""
+        if self._reached:
+            return 0.0
+        return float(self.whole.survival[-1]) if self.whole.table.events.any() else 1.0
+
+    @property
+    def _events(self) -> tuple[Ints, Floats, Floats]:
+        """Rows of `table` with events, 0 and their times and t_last, and Kaplan-Meier there."""
+
+        def build() -> tuple[Ints, Floats, Floats]:
+            rows = self.table.event_rows
+            if rows.size == 0:
+                raise UndefinedMetricError(
+                    "y_train has no events, so nothing is known about event times; "
+                    "use method='uncensored', 'hinge' or 'ipcw_d', or another reference set"
+                )
+            nodes = np.concatenate(([0.0], self.table.times[rows], [self.last_time]))
+            survival = self.table.survival(rows=rows, restart=True)
+            return rows, nodes, np.append(survival, survival[-1])
+
+        return self._own("events", build)
+
+    @property
+    def nodes(self) -> Floats:
+        """0, u_1, ..., u_K, t_last."""
+        return self._events[1]
+
+    @property
+    def event_times(self) -> Floats:
+        """u_1 < ... < u_K."""
+        return self._events[1][1:-1]
+
+    @property
+    def survival(self) -> Floats:
+        """Kaplan-Meier P_0 = 1, P_1, ..., P_K after each event time."""
+        return self._events[2][:-1]
+
+    @property
+    def gaps(self) -> Floats:
+        """Widths between neighbouring nodes."""
+        return np.diff(self.nodes)
+
+    def distribution(self) -> tuple[Floats, Floats]:
+        """Event times, and Kaplan-Meier before the first and after each of them.
+
+        Without the horizon: the times past `stop` are all of them `stop`.
+        """
+        if self._reached and not self.whole.table.events.any():
+            return np.empty(0), np.ones(1)
+        return self.whole.event_times, self.whole.survival
+
+    def at_events(self, part: slice = slice(None)) -> tuple[Floats, Floats]:
+        """Numbers at risk and of events at u_1, ..., u_K, or at a part of them."""
+        rows = self._events[0][part]
+        return self.table.at_risk[rows], self.table.events[rows]
+
+    def steps(self) -> tuple[Floats, Floats]:
+        """Kaplan-Meier as a curve: event times and where the tail starts, and the values there."""
+        known = -1 if self.last_time == self.nodes[-2] else None
+        return self.nodes[1:known], self._events[2][1:known]
+
+    def areas(self, values: Floats, area: str) -> Floats:
+        """Area between neighbouring nodes of a function with `values` at u_0, ..., u_K: K + 1.
+
+        The last value goes on up to the last node.
+        """
+        if area == "step":
+            return values * self.gaps
+        ends = np.append(values[1:], values[-1])
+        return (values + ends) / 2 * self.gaps
+
+    def rest(self, area: str) -> Floats:
+        """Area under Kaplan-Meier from u_j to t_last, j = 0..K."""
+        return _reverse_cumsum(self.areas(self.survival, area))
+
+    def tail(self, tail: str) -> float:
+        """Area under Kaplan-Meier past t_last."""
+        area = float(tail_area(np.float64(self.last_time), self.survival[-1], tail, self.stop))
+        if area == np.inf:
+            raise UndefinedMetricError(
+                "each event of y_train was that of the only subjects at risk, before others "
+                "entered, so that Kaplan-Meier never falls and nothing is known about event times; "
+                "use method='uncensored', 'hinge' or 'ipcw_d', or another reference set"
+            )
+        return area
+
+    def theta(self, area: str, tail: str) -> float:
+        """Mean of Kaplan-Meier (restricted to `tau` on a restricted reference)."""
+        build = lambda: float(self.rest(area)[0]) + self.tail(tail)  # noqa: E731
+        return self._own(("theta", area, tail), build)
+
+    def later_mean(self, tail: str) -> Floats:
+        """Mean of T given T > u_j under the steps; NaN or infinite where nothing is left."""
+
+        def build() -> Floats:
+            mean = self.rest("step") + self.tail(tail)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                mean /= self.survival
+            mean += self.nodes[:-1]
+            return mean
+
+        return self._own(("mean", tail), build)
+
+    def later_trapezoids(self, tail: str) -> Floats:
+        """Area from each observed time on, by trapezoids over all observed times, and the tail."""
+
+        def build() -> Floats:
+            survival = self.km.survival
+            pieces = np.diff(self.table.times) * (survival[1:] + survival[:-1]) / 2
+            return np.append(_reverse_cumsum(pieces), 0.0) + self.tail(tail)
+
+        return self._own(("trapezoids", tail), build)
+
+    def later_events(self) -> Floats:
+        """Number of events later than u_j, and the sum of their times, j = 0..K: (2, K + 1)."""
+
+        def build() -> Floats:
+            count = self.at_events()[1]
+            sums = np.zeros((2, count.size + 1))
+            np.cumsum(count[::-1], out=sums[0, -2::-1])
+            count *= self.event_times
+            np.cumsum(count[::-1], out=sums[1, -2::-1])
+            return sums
+
+        return self._own("later", build)
+
+
+def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurves:
+    """Kaplan-Meier of the reference set as the prediction for n subjects, stored once.
+
+    Parameters
+    ----------
+    y_train : outcomes or Reference
+        Reference set.
+    n : int
+        Number of subjects, all with the same curve.
+    tail : str
+        How curves go on past the last time; see `SurvivalCurves`.
+
+    Examples
+    --------
+    >>> reference_curves(([1, 2, 3, 4], [1, 0, 1, 1]), 1000)
+    SurvivalCurves(1000 subjects x 3 times, shared grid, step, tail linear)
+    """
+    check_tail(tail)
+    n = whole_number(n, "n", 1, "a whole number of subjects")
+    reference = Reference.of(y_train, entry=True)
+    one: SurvivalCurves = reference._own(("curve", tail), lambda: _curve(reference, tail))
+    return one.repeated(n)
+
+
+def _curve(reference: Reference, tail: str) -> SurvivalCurves:
+    """Kaplan-Meier of the reference set as the curve of one subject."""
+    if reference.table.events.any():
+        times, survival = reference.steps()
+    else:  # no event: it stays at one
+        times, survival = np.array([reference.last_time]), np.ones(1)
+    return SurvivalCurves._trusted(times, survival[None], "step", tail)
+
+
+def _reverse_cumsum(values: Floats) -> Floats:
+    return np.cumsum(values[::-1])[::-1]
+
+
+#: Fewer subjects at risk than this are a handful.
+FEW_AT_RISK = 10
+
+
+def thinned_out(reference: Reference) -> dict[str, float]:
+    """Say from when on a handful is observed, who should be event-free then, and who was lost.
+
+    `reference_lost` is S (1 - G) at the last time with `FEW_AT_RISK` subjects at risk, with S and G
+    of Kaplan-Meier: the share of the subjects that is expected to be event-free and was censored
+    before. It is near zero where everybody is followed until the event, however few are left.
+
+    Examples
+    --------
+    >>> y = np.arange(1.0, 101.0), np.arange(100) % 2
+    >>> {name: round(value, 2) for name, value in thinned_out(Reference.of(y)).items()}
+    {'reference_thin_from': 91.0, 'reference_survival_then': 0.31, 'reference_lost': 0.22}
+    """
+
+    def build() -> dict[str, float]:
+        table = reference.table
+        enough = np.flatnonzero(table.at_risk >= FEW_AT_RISK)
+        place = int(enough[-1]) if enough.size else 0
+        died = np.count_nonzero(table.events[: place + 1])
+        alive = float(reference.survival[died]) if died else 1.0
+        lost = np.flatnonzero(table.censored[: place + 1])
+        uncensored = float(table.survival(True, lost, restart=True)[-1])
+        return {
+            "reference_thin_from": float(table.times[place]),
+            "reference_survival_then": alive,
+            "reference_lost": alive * (1.0 - uncensored),
+        }
+
+    found: dict[str, float] = reference.cached(thinned_out, build)
+    return found

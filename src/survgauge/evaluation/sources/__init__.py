@@ -1,0 +1,18 @@
+"""Evaluation in bounded memory: the numbers of `evaluate`, from batches, files or a cluster."""
+
+from ...estimators.counts import OutcomeCounts
+from .call import evaluate_dask, evaluate_stream
+from .evaluator import Evaluator
+from .layout import RiskColumn, TimeColumn
+from .specs import CurveColumns, IncidenceColumns
+
+__all__ = [
+    "CurveColumns",
+    "Evaluator",
+    "IncidenceColumns",
+    "OutcomeCounts",
+    "RiskColumn",
+    "TimeColumn",
+    "evaluate_dask",
+    "evaluate_stream",
+]

@@ -1,0 +1,321 @@
+"""`evaluate_stream`: the evaluation of test sets that do not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import accumulate, pairwise
+from typing import Any
+
+from ..._tools.arrays import whole_number
+from ..._tools.extras import need
+from ..._tools.running import drawn_in_order, thread_count
+from ...errors import InputError
+from ...metrics.conventions import Convention, takes_settings
+from .. import Evaluation
+from .arrow import Held, Item, are_paths, as_source
+from .batches import Batch
+from .layout import Layout
+from .parquet import ParquetItem, ParquetSource
+from .stream import evaluate_source
+
+#: Told how many rows are done, of how many (or None), in which pass.
+Progress = Callable[[int, int | None, str], None]
+
+
+@takes_settings
+def evaluate_stream(
+    batches: Any,
+    *,
+    y_train: Any,
+    predictions: Mapping[str, Any] | Any,
+    metrics: Iterable[str] | str | None = None,
+    confidence: float | None = 0.95,
+    random_state: int | None = 0,
+    baseline: bool = True,
+    time_column: str = "time",
+    event_column: str = "event",
+    weight_column: str | None = None,
+    entry_column: str | None = None,
+    outcomes: str | None = None,
+    by: str | None = None,
+    apart: Mapping[str, Any] | None = None,
+    unit: str = "",
+    conditional: Mapping[str, Any] | None = None,
+    workers: int | None = None,
+    batch_rows: int | None = None,
+    progress: Progress | None = None,
+    time: float | Sequence[float] | None = None,
+    tau: float | None = None,
+    convention: str | Convention | None = None,
+    cause: int | str | None = None,
+) -> Evaluation:
+    """Evaluate a test set that comes in batches: the numbers of `evaluate`, in bounded memory.
+
+    Parameters
+    ----------
+    batches : path, frame, query, list or function
+        Parquet (file, folder, glob, or a list of these), an Arrow table or dataset, a pandas or
+        Polars frame (also lazy), a DuckDB relation, a list of batches, an iterator over them, or
+        a function that returns one. A batch is a mapping of columns, a frame or an Arrow batch.
+    y_train : outcomes, path or function
+        Reference set: anything that `Outcomes.of` reads, or batches like the above, with their
+        frequencies if they have `weight_column`. It must be given.
+    predictions : mapping of name to column
+        The name of a column of times or of curves (lists, or ``"prefix*"``), or `TimeColumn`,
+        `RiskColumn`, `CurveColumns`, which say more; `IncidenceColumns` with a cause.
+    metrics : names, optional
+        By default all but the squared errors and antolini, which cannot be streamed.
+    confidence : float or None
+        Level of the intervals; None for none.
+    random_state : int
+        Seed of the bootstrap.
+    baseline : bool
+        Whether losses are compared with Kaplan-Meier of the reference set (the column `skill`).
+    time_column, event_column, weight_column : str
+        Columns of the outcomes; weights are frequencies.
+    entry_column : str, optional
+        Column with the time from which on a subject was observed (delayed entry), by default
+        ``entry`` if there is one; `y_train` has it too. As for `evaluate`, predictions and G are
+        conditioned on it, and metrics that support no entry are left out of the default ones.
+    outcomes : {"right", "interval"}, optional
+        Which outcomes to read: times and events, or the columns ``lower`` and ``upper`` of
+        interval-censored ones. By default what the columns say; where there are both, it must be
+        given. The distribution of the event time is then Turnbull's of `y_train`, and settings that
+        only right-censored outcomes have are refused.
+    by : str, optional
+        Column with the group of each subject (text, whole numbers, flags, categories). Groups are
+        evaluated each by itself against the same reference and horizon.
+    apart : mapping of name to path, optional
+        Parquet files with a model's predictions, row by row those of the outcomes' files. Their
+        columns are called ``name/column`` in `predictions`.
+    unit : str
+        What times are counted in ("days").
+    conditional : mapping of {"distribution", "censoring"} to column, optional
+        Columns of curves (their names, or `CurveColumns`) that hold the distribution of the event
+        time and G of each subject, for the doubly robust metrics; by default Kaplan-Meier.
+    workers : int, optional
+        Threads; by default one per core. The numbers do not depend on it.
+    batch_rows : int, optional
+        How many subjects each thread scores together: fewer take less memory. By default
+        131,072, and fewer where curves have more than 25 values. The numbers do not depend on it.
+    progress : function, optional
+        Called with the number of rows done, of all rows (or None), and the name of the pass.
+    time : float or several, optional
+        Times of interest of brier, auc, one_calibration and ici, as for `evaluate`; by default
+        `tau`, or else the median observed time of the reference set.
+    tau : float, optional
+        Horizon of all metrics that stop at one, as for `evaluate`.
+    convention : str or Convention, optional
+        Definitions of another package or of the paper, and settings, as for `evaluate`.
+    cause : int or str, optional
+        With several causes, the one that the evaluation is about, as for `evaluate`; `y_train` is
+        then outcomes in memory, which say what the causes are, and the event column has their codes
+        or names.
+
+    Returns
+    -------
+    Evaluation
+        Like that of `evaluate`, without the predictions; all numbers agree to 1e-9.
+
+    Notes
+    -----
+    The rows are read twice: first their outcomes, which are kept (9 bytes per subject, 17 with
+    entries or intervals), then with the predictions, of which chunks of `batch_rows` make a number
+    or two for each subject, metric and model: about 90 to 240 bytes per subject and model, and with
+    one_calibration up to 264 more. Where these are many they lie in a temporary folder (the
+    environment variable TMPDIR says where). What is then done is what `evaluate` does. More than
+    one machine can read runs on several with `evaluate_dask`. An iterator, which can be read only
+    once, is written to a temporary file first.
+
+    Examples
+    --------
+    >>> y_train = ([1, 3, 4, 6, 9, 11], [1, 1, 0, 1, 1, 0])
+    >>> batches = [
+    ...     {"time": [2, 5], "event": [1, 0], "a": [3, 5], "b": [5, 5]},
+    ...     {"time": [7, 8], "event": [1, 1], "a": [6, 9], "b": [5, 5]},
+    ... ]
+    >>> ev = evaluate_stream(batches, y_train=y_train, predictions={"a": "a", "b": "b"},
+    ...                      metrics=["mae_po", "mae_hinge"])
+    >>> {(r["model"], r["metric"]): round(r["value"], 2) for r in ev.rows()[:2]}
+    {('a', 'mae_po'): 1.34, ('a', 'mae_hinge'): 0.75}
+    """
+    given = dict(locals())
+    batch_rows = None if batch_rows is None else whole_number(batch_rows, "batch_rows", 1)
+    threads = thread_count() if workers is None else whole_number(workers, "workers", 1)
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress must be a function; got {type(progress).__name__}")
+    columns = time_column, event_column, weight_column
+    layout = Layout.of(predictions, *columns, by, conditional, entry_column, outcomes)
+    source = as_source(batches, apart=apart, batch_rows=batch_rows)
+
+    def run(
+        name: str, columns: list[str], most: int, work: Callable[..., Any], *about: Any
+    ) -> Iterator[Any]:
+        def worked(piece: tuple[Batch, int]) -> tuple[int, Any]:
+            batch, start = piece
+            return start + len(batch), work(batch, start, *about)
+
+        pieces = (piece for item in source.items(columns) for piece in cut(item, columns, most))
+        for done, found in drawn_in_order(worked, pieces, threads, ahead=threads):
+            yield found
+            if progress is not None:
+                progress(done, source.rows, name)
+
+    return evaluate_source(evaluate_stream, given, layout, source, run, batch_rows)
+
+
+def cut(item: Item, columns: list[str], most: int) -> Iterator[tuple[Batch, int]]:
+    """Yield the batches of a piece, each with the number of its first row, no longer than asked."""
+    start = item.start
+    for batch in item.batches(columns, most):
+        for first in range(0, len(batch), most):
+            part = batch
+            if len(batch) > most:
+                part = batch.rows(first, min(first + most, len(batch)))
+                part.label = f"{batch.label}, from row {start + first} on"
+            yield part, start + first
+        start += len(batch)
+
+
+#: Partitions whose numbers wait for the caller.
+_TOGETHER = 64
+
+
+@takes_settings
+def evaluate_dask(
+    frame: Any,
+    *,
+    y_train: Any,
+    predictions: Mapping[str, Any] | Any,
+    metrics: Iterable[str] | str | None = None,
+    confidence: float | None = 0.95,
+    random_state: int | None = 0,
+    baseline: bool = True,
+    time_column: str = "time",
+    event_column: str = "event",
+    weight_column: str | None = None,
+    entry_column: str | None = None,
+    outcomes: str | None = None,
+    by: str | None = None,
+    apart: Mapping[str, Any] | None = None,
+    unit: str = "",
+    conditional: Mapping[str, Any] | None = None,
+    client: Any = None,
+    time: float | Sequence[float] | None = None,
+    tau: float | None = None,
+    convention: str | Convention | None = None,
+    cause: int | str | None = None,
+) -> Evaluation:
+    """Evaluate a Dask frame: every partition where it lies, with the numbers of `evaluate`.
+
+    Workers reduce each partition to the numbers that metrics need of its subjects (see
+    `evaluate_stream`: about 90 to 240 bytes per subject and model), which come to the caller some
+    partitions at a time. A worker that is lost costs time only: Dask computes its partitions again
+    elsewhere.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame, list of delayed frames, or path to Parquet
+        The test set, with outcomes and predictions. Of Parquet every row group is a piece of work;
+        all workers must see the files.
+    y_train, predictions, metrics, confidence, random_state, baseline
+        As for `evaluate_stream`.
+    time_column, event_column, weight_column, entry_column, outcomes
+        As for `evaluate_stream`.
+    by, apart, unit, conditional
+        As for `evaluate_stream`.
+    client : distributed.Client, optional
+        The cluster; by default Dask's current one, or its threads.
+    time, tau, convention, cause
+        As for `evaluate_stream`.
+
+    Returns
+    -------
+    Evaluation
+    """
+    given = dict(locals())
+    columns = time_column, event_column, weight_column
+    layout = Layout.of(predictions, *columns, by, conditional, entry_column, outcomes)
+    dask = need("dask", "evaluate_dask", "dask")
+    delayed = partial(dask.delayed, pure=False)
+    compute = partial(dask.compute, scheduler=client)  # None: the current client, or threads
+    source: Partitions | ParquetSource
+    make: Callable[..., Item]
+    if are_paths(frame):
+        source, make = ParquetSource(frame, apart), ParquetItem
+        sent = delayed(source)
+        pieces = [(sent, item.start, item.stop) for item in source.items(None)]
+    else:
+        source, make = Partitions(frame, delayed, compute), held
+        pieces = source.pieces
+
+    def run(
+        _name: str, columns: list[str], most: int, work: Callable[..., Any], *about: Any
+    ) -> Iterator[Any]:
+        sent, worked = [delayed(argument) for argument in about], delayed(on_worker)
+        jobs = [worked(make, piece, columns, most, work, *sent) for piece in pieces]
+        for start in range(0, len(jobs), _TOGETHER):  # so that few wait for the caller
+            for parts in compute(*jobs[start : start + _TOGETHER]):
+                yield from parts
+
+    return evaluate_source(evaluate_dask, given, layout, source, run)
+
+
+class Partitions:
+    """Partitions of a Dask frame, as a source; `compute` is Dask's."""
+
+    def __init__(
+        self, frame: Any, delayed: Callable[..., Any], compute: Callable[..., Any]
+    ) -> None:
+        if hasattr(frame, "to_delayed"):
+            frame = frame.to_delayed()
+        elif not (isinstance(frame, list) and frame and all(hasattr(p, "compute") for p in frame)):
+            raise InputError(
+                "frame must be a Dask frame, a list of delayed frames or a path to Parquet; got "
+                f"{type(frame).__name__}; for other data use evaluate_stream"
+            )
+        seen = compute(*(delayed(size_and_head)(part) for part in frame))
+        bounds = list(accumulate((size for size, _ in seen), initial=0))
+        self.rows = bounds[-1]
+        #: Partitions that have rows: data, first row, number.
+        self.pieces = [
+            (part, start, k)
+            for k, (part, (start, stop)) in enumerate(zip(frame, pairwise(bounds), strict=True))
+            if start < stop
+        ]
+        self._heads = [head for _, head in seen]
+
+    def first(self) -> Batch:
+        """Return some first rows."""
+        if not self.pieces:
+            raise InputError("the frame has no rows; at least one subject is needed")
+        number = self.pieces[0][2]
+        return Batch(self._heads[number], f"partition {number}")
+
+    def check(self, layout: Layout) -> None:
+        """Every partition is checked where it is scored."""
+
+
+def size_and_head(part: Any) -> tuple[int, Any]:
+    """Return the number of rows of a partition, and the first of them."""
+    batch = Batch(part)
+    return len(batch), batch.rows(0, min(8, len(batch)))._data
+
+
+def held(part: Any, start: int, number: int) -> Held:
+    """Return a partition as an item."""
+    return Held(Batch(part, f"partition {number}"), start)
+
+
+def on_worker(
+    make: Callable[..., Item],
+    piece: tuple[Any, ...],
+    columns: list[str],
+    most: int,
+    work: Callable[..., Any],
+    *about: Any,
+) -> list[Any]:
+    """Work on the batches of a piece."""
+    batches = cut(make(*piece), columns, most)
+    return [work(batch, start, *about) for batch, start in batches if len(batch)]

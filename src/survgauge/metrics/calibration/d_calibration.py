@@ -1,0 +1,307 @@
+"""D-calibration: do predicted probabilities at the subjects' own times spread evenly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc
+
+from ..._tools.arrays import Bools, Floats, Ints, whole_number
+from ..._tools.text import ShortRepr
+from ...data.incidence import IncidenceCurves
+from ...data.outcomes import Outcomes
+from ...errors import InputError, one_of
+from ...estimators.kaplan_meier import KaplanMeier
+from ..checks import check_curves
+from ..one_cause import one_cause
+from .inputs import description, own_survival, put_back, read_past
+from .uniform_distance import shifted, uniform_distance
+
+#: Probabilities this close to the edge of a bin are the edge: a product of many factors, such as
+#: Kaplan-Meier's, misses it by rounding.
+EDGE = 1e-12
+ASYMPTOTIC = "Pearson, asymptotic"
+CONSERVATIVE = "conservative under censoring: spread weights vary less than counts"
+BOUNDS = "[a, b), top bin closed; within 1e-12 of an edge counts as the edge"
+
+
+@dataclass(frozen=True, repr=False)
+class CalibrationResult(ShortRepr):
+    """A calibration test with the table behind it.
+
+    Attributes
+    ----------
+    p_value, statistic : float
+        The test; small p-values speak against calibration.
+    observed, expected : ndarray of shape (K,)
+        D-calibration: number of subjects per bin of S, from low to high S. 1-calibration:
+        probability of the event by the time, per group from low to high risk.
+    edges : ndarray
+        D-calibration: bounds of the bins, (K + 1,). 1-calibration: lowest and highest predicted
+        probability of the event in each group, (K, 2).
+    size : ndarray of shape (K,)
+        Number of subjects per bin or group, frequencies counted.
+    method : str
+        Which test.
+    degrees_of_freedom : int or None
+        Of the chi-squared distribution; None for the Kolmogorov-Smirnov form.
+    convention, support : dict
+        Which definitions the numbers follow; what the data covered.
+    """
+
+    p_value: float
+    statistic: float
+    observed: Floats
+    expected: Floats
+    edges: Floats
+    size: Floats
+    method: str
+    degrees_of_freedom: int | None
+    convention: dict[str, Any]
+    support: dict[str, Any]
+    _survival: Floats | None = None
+    _event: Bools | None = None
+
+    def __float__(self) -> float:
+        return self.p_value
+
+    def weights(self) -> Floats:
+        """D-calibration: share of each subject in each bin, (n, K); rows sum to one."""
+        if self._survival is None or self._event is None:
+            raise InputError(f"method '{self.method}' has no weights per subject")
+        return subject_weights(self._survival, self._event, self.observed.size)
+
+
+def d_calibration(
+    y_true: Any,
+    curves: Any,
+    *,
+    bins: int = 10,
+    method: str = "ks",
+    cause: int | str | None = None,
+) -> CalibrationResult:
+    r"""D-calibration: whether S_i(t_i) is uniform, as it is under the true model.
+
+    With :math:`s = S_i(t_i)`, Kaplan-Meier of the transforms u = 1 - s (an event of the uniform
+    distribution at u, or censored there) is compared with the uniform distribution:
+
+    .. math:: D = \max_i |F(u_i) - u_i| \frac{1 - k(u_i)}{1 - u_i}, \quad k = \frac{C}{1 + C}, \quad
+              C(u) = \int_0^u \frac{dv}{(1-v)^2 G(v-)},
+
+    over all observed u (both limits), G the reverse Kaplan-Meier of u. Without censoring D is the
+    textbook distance; with it, the weights of Hall and Wellner make :math:`\sqrt n D` the largest
+    deviation of a Brownian bridge up to time k(largest u), whatever the censoring; the p-value is
+    that distribution's, with Stephens' factor for small n. It keeps its level under censoring. Up
+    to 100 subjects without censoring have the exact distribution instead, and up to 200 subjects
+    with fewer than 10 events the larger of that and of the distribution in 1,999 drawn samples (the
+    same ones in every call), whose censoring is the one found.
+
+    ``method="chi2"`` is the test as published. With K bins of width 1/K, an event adds 1 to the bin
+    of its s. A subject censored with s in bin b has its future spread as its own curve says:
+    (s - lower_b)/s to b and (1/K)/s to each lower bin. Then
+
+    .. math:: X^2 = \sum_k (O_k - n/K)^2 / (n/K), \qquad K - 1 \text{ degrees of freedom},
+
+    which under censoring almost never rejects, a wrong model neither: spread weights vary less than
+    counts.
+
+    With several causes it tests the hazard of one of them among those who had no event yet, as the
+    incidence curves of all causes imply it:
+
+    .. math:: s = \exp\Big(-\int_0^{t_i} \frac{dF_{ik}(t)}{S_i(t)}\Big), \qquad
+              S_i = 1 - \sum_j F_{ij}.
+
+    Under the true model 1 - s is uniform, censored by whatever else ends the follow-up, an event of
+    another cause included. Who is observed past the end of the grid counts as censored there. With
+    one cause it is the test above.
+
+    Parameters
+    ----------
+    y_true : outcomes
+        Test outcomes; anything that `Outcomes.of` reads.
+    curves : curves
+        Predicted survival curves; anything that `as_curves` reads. With `cause`,
+        `IncidenceCurves` of all causes.
+    bins : int
+        Number of bins of the table, [a, b) with the top one closed. A probability within 1e-12 of
+        an edge counts as the edge: Kaplan-Meier's own products miss it by rounding.
+    method : {"ks", "chi2"}
+        The Kolmogorov-Smirnov form, or Pearson's test on the bins. With the former `observed` are
+        the bins' weights under Kaplan-Meier; `support` has what it leaves open past the last u.
+    cause : int or str, optional
+        With several causes, code or name of the one whose hazard is tested.
+
+    Returns
+    -------
+    CalibrationResult
+        `weights()` gives the share of each subject in each bin.
+
+    References
+    ----------
+    Haider et al. (2020), Effective ways to build and evaluate individual survival distributions,
+    JMLR 21. Hall and Wellner (1980), Confidence bands for a survival curve from censored data,
+    Biometrika 67. Stephens (1970), JRSS B 32.
+
+    Examples
+    --------
+    >>> from survgauge import SurvivalCurves
+    >>> curves = SurvivalCurves([0, 10], [[1.0, 0.0]] * 4)
+    >>> y = ([2, 4, 6, 9], [1, 0, 1, 1])
+    >>> round(d_calibration(y, curves).p_value, 3)
+    0.771
+    >>> result = d_calibration(y, curves, bins=2, method="chi2")
+    >>> result.observed, round(result.p_value, 3)
+    (array([2.83333333, 1.16666667]), 0.405)
+    """
+    one_of("method", method, ("chi2", "ks"))
+    bins = whole_number(bins, "bins", 2)
+    y, rows, s, convention, support = own_times_of(y_true, curves, cause)
+    test = uniform_test if method == "ks" else _pearson
+    found = test(rows, s, bins, convention, support)
+    # Of who has zero weight nothing is known.
+    s = s if rows is y else put_back(s, np.flatnonzero(y.weight), len(y), np.nan)
+    return replace(found, _survival=s, _event=y.event)
+
+
+def own_times_of(
+    y_true: Any, curves: Any, cause: int | str | None = None
+) -> tuple[Outcomes, Outcomes, Floats, dict[str, Any], dict[str, Any]]:
+    """Outcomes, with events of the cause alone; of those present also S at the own times.
+
+    And what every result says of both.
+    """
+    asked = one_cause(y_true, curves, None, cause, entry=True)
+    if cause is not None and not isinstance(curves, IncidenceCurves):
+        raise InputError(
+            "with cause=, curves must be IncidenceCurves of all causes; got "
+            f"{type(curves).__name__}"
+        )
+    y, known = asked.y, check_curves(asked.curves, asked.y)
+    past, read = (y.time > known.last_time) & (y.weight > 0), y.time
+    convention, support = description(y.present(), known, asked)
+    support |= read_past(y, known, y.time)
+    if asked.competes is not None:
+        convention |= {
+            "hazard": "of the cause, dF_k/S, from the incidence of all causes",
+            "past_curves": "censored at the end of the grid",
+        }
+        support["past_curve"], end = 0.0, float(curves.times[-1])  # nothing is read there
+        past, read = (y.time > end) & (y.weight > 0), np.minimum(y.time, end)
+        y = y._with_event(y.event & ~asked.competes & (y.time <= end))
+    incidence = None if asked.competes is None else curves
+    s, rows = own_survival(known, read, asked.code, incidence), y.present()
+    s = s if rows is y else s[y.weight > 0]
+    support |= {
+        "survival_zero": int((s <= 0).sum()),
+        "survival_one": int((s >= 1).sum()),
+        "past_curves": int(past.sum()),
+    }
+    return y, rows, s, convention, support
+
+
+def _pearson(
+    y: Outcomes, s: Floats, bins: int, convention: dict[str, Any], support: dict[str, Any]
+) -> CalibrationResult:
+    """Pearson's test on the bins of S at the own time."""
+    n = float(y.weight.sum()) if y.weighted else float(len(y))
+    observed = bin_weights(s, y.event, y.weight if y.weighted else None, bins)
+    statistic = float(np.sum((observed - n / bins) ** 2) / (n / bins))
+    convention |= {
+        "method": "chi2",
+        "bins": bins,
+        "bin_bounds": BOUNDS,
+        "censored": "spread below S(c) in proportion to the bins' widths",
+        "p_value": ASYMPTOTIC if y.event.all() else CONSERVATIVE,
+    }
+    return CalibrationResult(
+        float(chdtrc(bins - 1, statistic)), statistic, observed, np.full(bins, n / bins),
+        np.arange(bins + 1) / bins, observed, "chi2", bins - 1, convention, support,
+    )  # fmt: skip
+
+
+def uniform_test(
+    y: Outcomes, s: Floats, bins: int, convention: dict[str, Any], support: dict[str, Any]
+) -> CalibrationResult:
+    """Kolmogorov-Smirnov's test of present subjects' S at the own time."""
+    n = float(y.weight.sum()) if y.weighted else float(len(y))
+    found = uniform_distance(y, s)
+    observed = n * jump_weights(found.km, bins)
+    convention |= {
+        "method": "ks",
+        "bins": bins,
+        "bin_bounds": BOUNDS,
+        "censored": "Kaplan-Meier of u = 1 - S, Hall-Wellner weights",
+        "p_value": found.distribution,
+    }
+    support |= {
+        "distance": found.distance,
+        "bridge_time": found.coverage,
+        "last_u": found.last,
+        "open_weight": n * found.km.last_survival,
+    }
+    return CalibrationResult(
+        found.p_value, found.statistic, observed, np.full(bins, n / bins),
+        np.arange(bins + 1) / bins, observed, "ks", None, convention, support,
+    )  # fmt: skip
+
+
+def on_edges(s: Floats, bins: int) -> Floats:
+    """Probabilities with those next to an edge moved onto it.
+
+    >>> on_edges(np.array([0.30000000000000004, 0.7 - 1e-13, 0.55]), 10)
+    array([0.3 , 0.7 , 0.55])
+    """
+    nearest = np.rint(s * bins) / bins
+    return np.where(np.abs(s - nearest) <= EDGE, nearest, s)
+
+
+def bin_of(s: Floats, bins: int) -> Ints:
+    """Bin [k/K, (k+1)/K) of each probability; the top bin is closed, edges are as `on_edges`."""
+    s = on_edges(s, bins)
+    edges = np.arange(bins + 1) / bins
+    found = (s * bins).astype(np.intp)
+    np.minimum(found, bins - 1, out=found)
+    # The product may round across an edge: compare with the edges themselves.
+    found -= s < edges[found]
+    found += (s >= edges[found + 1]) & (found < bins - 1)
+    return found
+
+
+def bin_weights(s: Floats, event: Bools, weight: Floats | None, bins: int) -> Floats:
+    """Sum of `subject_weights` over the subjects without an n x K matrix."""
+    s = on_edges(s, bins)
+    found = bin_of(s, bins)
+    counts = np.bincount(found[event], None if weight is None else weight[event], bins)
+    weights = counts.astype(np.float64)
+    rows = np.flatnonzero(~event)
+    if rows.size:
+        at, s = found[rows], s[rows]
+        w: Floats = np.ones(rows.size) if weight is None else weight[rows]
+        # In the lowest bin everything stays there, also where S underflows to zero.
+        per_survival = np.divide(w, s, out=np.zeros_like(w), where=at > 0)
+        weights += np.bincount(at, w - per_survival * (at / bins), bins)
+        spread = np.bincount(at, per_survival, bins) / bins
+        weights[:-1] += np.cumsum(spread[:0:-1])[::-1]
+    return weights
+
+
+def subject_weights(s: Floats, event: Bools, bins: int) -> Floats:
+    """Share of each subject in each bin, rows summing to one: (n, K)."""
+    weights, s = np.zeros((s.size, bins)), on_edges(s, bins)
+    certain = (event | (s == 0)) & ~np.isnan(s)
+    weights[np.isnan(s)] = np.nan
+    weights[certain, bin_of(s[certain], bins)] = 1.0
+    rest = s[~certain][:, None]
+    low = np.arange(bins) / bins
+    high = np.append(low[1:], 1.0)
+    weights[~certain] = (np.clip(rest, low, high) - low) / rest
+    return weights
+
+
+def jump_weights(km: KaplanMeier, bins: int) -> Floats:
+    """Weight that Kaplan-Meier of u puts into each bin of S = 1 - u."""
+    weight = shifted(km.survival, 1.0) - km.survival
+    found = bin_of(1.0 - km.times, bins)
+    return np.bincount(found, weight, bins).astype(np.float64, copy=False)

@@ -1,0 +1,338 @@
+"""Internal validation: how well a way of fitting will do on new subjects, from one dataset."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import time as clock
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..._tools.arrays import Floats, Ints, flag, numbers, positive, probability, whole_number
+from ..._tools.random import check_seed
+from ...data.estimators import KINDS, outcomes_for, predict
+from ...data.outcomes import Outcomes
+from ...data.predictions import Prediction
+from ...errors import InputError, MissingExtraError, SurvgaugeError, UndefinedMetricError, one_of
+from ...evaluation.evaluated import chosen_metrics, under_entry
+from ...metrics.past_curve import past_warning
+from ...metrics.registry import Metric
+from ...metrics.task import Task
+from .validated import Failure, Fit, Split, Validation, all_splits
+
+METHODS = ("bootstrap", "cv")
+#: Seconds between two lines of progress.
+_EVERY = 5.0
+
+
+def validate(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    metrics: Iterable[str] | str | None = None,
+    method: str = "bootstrap",
+    resamples: int | Iterable[Any] | None = None,
+    folds: int = 10,
+    time: float | None = None,
+    tau: float | None = None,
+    threshold: float | None = None,
+    predicts: str | None = None,
+    confidence: float | None = 0.95,
+    random_state: int | None = 0,
+    n_jobs: int = 1,
+    progress: bool = False,
+) -> Validation:
+    r"""Validate a way of fitting on the very subjects that it is fitted to.
+
+    A model looks better on its own training subjects than on new ones. With
+    ``method="bootstrap"`` that optimism is estimated and taken off (Harrell): the model is fitted
+    again to B samples of the subjects, drawn with replacement, and
+
+    .. math:: corrected = apparent - \frac1B \sum_b (training_b - test_b),
+
+    where apparent is the metric of the model on all subjects, training_b that of the model of
+    sample b on its own sample, and test_b that of the same model on all subjects. With
+    ``method="cv"`` the corrected value is the mean over the folds of a repeated cross-validation.
+
+    Parameters
+    ----------
+    model : callable or estimator
+        ``model(X, y)`` fits and returns a function of features that gives curves, times or
+        `RiskScores`. Or an estimator with `fit` that `scorer` takes: pipelines, searches,
+        `sg.models`. Everything that looks at the outcomes (choice of features, tuning) must
+        happen inside.
+    X : array-like of shape (n, p) or frame
+        Features.
+    y : outcomes
+        Outcomes without weights; they are handed to the model in the form that they are given in.
+    metrics : names, optional
+        See `available_metrics`. By default those of `evaluate` that have a value, without the tests
+        and without the time errors that have no horizon.
+    method : {"bootstrap", "cv"}
+        Optimism correction by the bootstrap, or repeated cross-validation.
+    resamples : int or list of arrays of shape (n,), optional
+        Number of bootstrap samples (200) or of repeats of the cross-validation (10). Or the samples
+        themselves: for the bootstrap the rows of each one (from 0), for the cross-validation the
+        number of the fold of every subject, one array per repeat.
+    folds : int
+        Folds of the cross-validation, drawn at random with equal numbers of events.
+    time, tau : float, optional
+        What the metrics are asked, as in `evaluate`; the time of interest and the horizon of all
+        subjects hold in every sample. One time per call.
+    threshold : float, optional
+        Predicted risk from which on a subject is treated: `net_benefit`.
+    predicts : {None, "curves", "time", "risk"}
+        What to ask an estimator for, as in `scorer`.
+    confidence : float or None
+        Level of the intervals; None for none, which takes half of the time.
+    random_state : int
+        Seed of the samples.
+    n_jobs : int
+        Processes that fit at the same time (by joblib); -1: one per core.
+    progress : bool
+        Whether to say on standard error how many fits are done.
+
+    Returns
+    -------
+    Validation
+        `table`, `rows()`, `failures`, `text`.
+
+    Notes
+    -----
+    Every model is scored against the outcomes that it was fitted to as the reference set.
+
+    The interval is about the value that the model of all subjects has for new subjects. Where a
+    bootstrap sample stands for the data and all subjects stand for the population, training_b is
+    the apparent value and test_b the value for the population, so that the spread of
+    :math:`e_b = training_b - test_b` is the error of the apparent value: subjects and fitted models
+    vary in it together. The estimated optimism has an error of its own, which goes along with the
+    first: data that look good by luck also look as if there were little optimism. One model of a
+    sample of each sample gives an optimism :math:`o_b`, and with the slope
+    :math:`\beta = cov(e, o) / var(e)` the standard error is :math:`sd(e) (1 - \beta)`: the
+    two-stage bootstrap of Noma et al. with one inner sample instead of hundreds. The interval lies
+    around the corrected value on the scale of the metric. For the cross-validation the variance is
+    that of Nadeau and Bengio, s^2 (1/number of fits + test subjects/training subjects). Simulated
+    coverage is in the documentation.
+
+    A fit that raises an error is left out and counted; the fit to all subjects must succeed.
+
+    References
+    ----------
+    Harrell, Lee and Mark (1996), Multivariable prognostic models, Statistics in Medicine 15. Noma
+    et al. (2021), Confidence intervals of prediction accuracy measures for multivariable prediction
+    models based on the bootstrap-based optimism correction methods, Statistics in Medicine 40.
+    Nadeau and Bengio (2003), Inference for the generalization error, Machine Learning 52.
+
+    Examples
+    --------
+    >>> import survgauge as sg
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 3))
+    >>> y = sg.Outcomes(rng.exponential(np.exp(-X[:, 0])), rng.random(100) < 0.7)
+    >>> def risk_of_first(X, y):
+    ...     sign = np.sign(np.corrcoef(X[:, 0], y.time)[0, 1])
+    ...     return lambda X: sg.RiskScores(-sign * X[:, 0])
+    >>> found = sg.validate(risk_of_first, X, y, metrics="harrell", resamples=20)
+    >>> row = found.rows()[0]
+    >>> round(row["apparent"], 3), round(row["optimism"], 3), round(row["corrected"], 3)
+    (0.706, -0.003, 0.709)
+    """
+    one_of("method", method, METHODS)
+    if predicts is not None:
+        one_of("predicts", predicts, KINDS)
+    if confidence is not None:
+        probability(confidence, "confidence")
+    features, given, outcomes = _read(X, y, model)
+    seed = check_seed(random_state)
+    splits = all_splits(method, resamples, folds, outcomes, seed, confidence is not None)
+    jobs = whole_number(n_jobs, "n_jobs", -1)
+    if jobs == 0:
+        raise InputError("n_jobs must be the number of processes, or -1 for one per core; got 0")
+    fit = partial(_fitted, model, features, given, predicts)
+    rows = np.arange(len(outcomes))
+    try:
+        prediction = fit(rows)(rows)
+    except SurvgaugeError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"model could not be fitted to all subjects: {type(error).__name__}: {error}"
+        ) from error
+    time = None if time is None else positive(time, "time")
+    whole = Task.of(outcomes, outcomes, time=time, tau=tau, threshold=threshold)
+    work = _Work(fit, tuple(_chosen(metrics, prediction, whole)), whole, method)
+    apparent, reasons = work.scores(rows, rows, prediction)
+    if metrics is None:
+        kept = np.flatnonzero(np.isfinite(apparent))
+        work = replace(work, metrics=tuple(work.metrics[k] for k in kept))
+        apparent, reasons = apparent[kept], {}
+    done = list(_run(work, splits, jobs, flag(progress, "progress")))
+    return Validation(
+        method,
+        work.metrics,
+        apparent,
+        [fit for fit in done if isinstance(fit, Fit)],
+        [fit for fit in done if isinstance(fit, Failure)],
+        reasons,
+        {metric.name: metric.time_of(whole) for metric in work.metrics},
+        confidence,
+        len(outcomes),
+        int(outcomes.event.sum()),
+        seed,
+    )
+
+
+def _read(X: Any, y: Any, model: Any) -> tuple[Any, Any, Outcomes]:
+    """Features and outcomes of which rows can be taken, and the outcomes as they were read."""
+    outcomes = outcomes_for(model, y)
+    if outcomes.weighted:
+        raise InputError(
+            "y must have no weights in validate, which draws subjects; repeat the rows instead"
+        )
+    if not isinstance(y, Outcomes) and not hasattr(y, "shape"):
+        y = outcomes  # a pair of columns or a dictionary: one row of it is no subject
+    if not hasattr(X, "shape"):
+        X = numbers(X, "X", ndim=2)
+    shape = tuple(X.shape)
+    if len(shape) < 2 or shape[0] != len(outcomes):
+        raise InputError(
+            f"X must have one row per subject and one column per feature: y has "
+            f"{len(outcomes)} subjects, X has shape {shape}"
+        )
+    return X, y, outcomes
+
+
+def _taken(table: Any, rows: Ints) -> Any:
+    """Rows of an array or a frame."""
+    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
+
+
+def _fitted(
+    model: Any, X: Any, y: Any, predicts: str | None, rows: Ints
+) -> Callable[[Ints], Prediction]:
+    """Fit to some rows; return a function of rows that predicts."""
+    own = _taken(X, rows), _taken(y, rows)
+    if not hasattr(model, "fit"):
+        said = model(*own)
+        if not callable(said):
+            raise InputError(
+                "model(X, y) must return a function of features that predicts; got "
+                f"{type(said).__name__}"
+            )
+        return lambda rows: Prediction.of(said(_taken(X, rows)), len(rows), "model")
+    if hasattr(model, "get_params"):
+        from sklearn.base import clone  # who has such an estimator has scikit-learn
+
+        copied = clone(model)
+    else:
+        copied = copy.deepcopy(model)
+    fitted = copied.fit(*own) or copied
+    return lambda rows: predict(fitted, _taken(X, rows), predicts)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Fits, and scores at the time of interest and up to the horizon of all subjects."""
+
+    fit: Callable[[Ints], Callable[[Ints], Prediction]]
+    metrics: tuple[Metric, ...]
+    whole: Task
+    method: str
+
+    def scores(
+        self, fitted: Ints, test: Ints, prediction: Prediction
+    ) -> tuple[Floats, dict[str, str]]:
+        """Score predictions for some rows; NaN, with the reason, where a metric is undefined."""
+        whole = self.whole
+        time = whole.time if np.isfinite(whole.time) else None  # unknown where nobody has an event
+        task = Task.of(
+            whole.y[test], whole.y[fitted], time=time, tau=whole.tau, threshold=whole.threshold,
+            min_at_risk=1,
+        )  # fmt: skip
+        horizon = min(task.horizon, whole.horizon)
+        names = tuple(metric.name for metric in self.metrics)
+        task = replace(task, horizon=horizon, asked=names, contributions=False)
+        values, reasons = np.full(len(names), np.nan), {}
+        for k, metric in enumerate(self.metrics):
+            try:
+                past_warning(metric.reads, metric.stops, task, prediction)
+                values[k] = metric.measure(task, prediction).value
+            except UndefinedMetricError as error:
+                reasons[metric.name] = str(error)
+        return values, reasons
+
+    def __call__(self, split: Split) -> Fit | Failure:
+        """Score one fit on the rows that it was fitted to, and on those that test it."""
+        nothing = np.full(len(self.metrics), np.nan)
+        try:
+            if self.method == "bootstrap":
+                training, test = self._both(split.fitted, split.test)
+            else:
+                predicted = self.fit(split.fitted)(split.test)
+                training, test = nothing, self.scores(split.fitted, split.test, predicted)[0]
+        except Exception as error:  # somebody else's code: one fit must not end the others
+            return Failure(split.number, f"{type(error).__name__}: {error}")
+        optimism = nothing
+        if split.inner is not None:
+            # The standard error rests on the other samples; two losses may be infinite.
+            with suppress(Exception), np.errstate(invalid="ignore"):
+                optimism = np.subtract(*self._both(split.inner, split.fitted))
+        return Fit(split.number, training, test, optimism)
+
+    def _both(self, fitted: Ints, test: Ints) -> tuple[Floats, Floats]:
+        """Score a fit on its own rows and on others."""
+        predicting = self.fit(fitted)
+        own, other = (self.scores(fitted, rows, predicting(rows))[0] for rows in (fitted, test))
+        return own, other
+
+
+def _chosen(metrics: Any, prediction: Prediction, task: Task) -> list[Metric]:
+    """Metrics by name; by default those of `evaluate` that predictions of this kind have."""
+    chosen, _ = chosen_metrics(metrics, len(task.y), task.threshold)
+    if task.by_entry:
+        named = metrics is not None and not (isinstance(metrics, str) and metrics == "study")
+        chosen, _ = under_entry(chosen, named)
+    tests = [metric.name for metric in chosen if metric.inference == "test"]
+    if metrics is None:
+        chosen = [m for m in chosen if m.method is None or m.within_horizon]
+        chosen = [m for m in chosen if m.name not in tests and prediction.has(m.needs)]
+    elif tests:
+        raise InputError(
+            f"metrics: {tests[0]} is a p-value, which has no optimism to correct; leave it out"
+        )
+    lacking = [metric for metric in chosen if not prediction.has(metric.needs)]
+    if lacking:
+        raise InputError(
+            f"metrics: {lacking[0].name} needs {lacking[0].needs}, but the model gives "
+            f"{prediction.kind} only"
+        )
+    return chosen
+
+
+def _run(work: _Work, splits: list[Split], jobs: int, progress: bool) -> Iterator[Fit | Failure]:
+    """Results of all fits, in their order."""
+    if jobs == 1:
+        results: Iterable[Fit | Failure] = map(work, splits)
+    else:
+        try:
+            from joblib import Parallel, delayed
+        except ImportError as error:
+            raise MissingExtraError("validate with n_jobs", "sklearn") from error
+        results = Parallel(jobs, return_as="generator")(delayed(work)(split) for split in splits)
+    start = last = clock.monotonic()
+    failed = 0
+    for k, result in enumerate(results, 1):
+        failed += isinstance(result, Failure)
+        now = clock.monotonic()
+        if progress and (now - last > _EVERY or k == len(splits)):
+            left = (now - start) * (len(splits) - k) / k
+            told = f"{k}/{len(splits)} fits, {failed} failed, about {left:.0f} s left"
+            print(told, file=sys.stderr, flush=True)
+            last = now
+        yield result

@@ -1,0 +1,64 @@
+"""What is in sight before anybody scrolls or clicks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: Any) -> Path:
+    rng = np.random.default_rng(3)
+    x, grid = rng.normal(size=400), np.linspace(0, 900, 40)
+    event, censoring = rng.exponential(300 * np.exp(-0.7 * x)), rng.uniform(0, 900, 400)
+    y = sg.Outcomes(np.minimum(event, censoring), event <= censoring)
+    models: dict[str, Any] = {
+        f"model {k}": sg.SurvivalCurves(
+            grid, np.exp(-np.outer(np.exp((0.7 - 0.2 * k) * x[200:]) / 300, grid))
+        )
+        for k in range(3)
+    }
+    models["times"] = 300 * np.exp(-0.7 * x[200:])
+    ev = sg.evaluate(models, y[200:], y_train=y[:200], unit="days", tau=500.0)
+    return Path(ev.to_html(tmp_path_factory.mktemp("page") / "report.html"))
+
+
+@pytest.mark.parametrize("size", [(1200, 800), (390, 844)])
+def test_the_first_screen_has_a_drawn_chart(
+    open_tab: Any, path: Path, size: tuple[int, int]
+) -> None:
+    width, height = size
+    tab = open_tab(path, folded=True)
+    tab.page.set_viewport_size({"width": width, "height": height})
+    tab.page.wait_for_timeout(300)
+    svg = tab.page.locator("#overview-chart .plot svg")
+    assert svg.locator("path, line").count() > 10
+    box = svg.bounding_box()
+    seen = min(box["y"] + box["height"], height) - max(box["y"], 0)
+    assert seen > 250
+    assert box["width"] <= width
+    forest = tab.page.locator(
+        "#overview-chart .plot svg text", has_text="model 2"
+    ).last.bounding_box()
+    assert forest["y"] + forest["height"] <= height
+    if width > 900:  # beside it the verdict, both whole
+        assert box["y"] + box["height"] <= height
+        lead = tab.page.locator("#summary .lead").bounding_box()
+        assert lead["x"] + lead["width"] <= box["x"]
+        assert lead["y"] + lead["height"] <= height
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    tab.check_quiet()
+
+
+def test_the_first_table_has_at_most_six_metrics_in_three_digits(open_tab: Any, path: Path) -> None:
+    tab = open_tab(path, folded=True)
+    assert 2 <= tab.page.locator("#glance thead th").count() <= 7
+    for text in tab.page.locator("#glance td.number").all_inner_texts():
+        value = text.split("\n")[0].strip()
+        digits = value.replace(".", "").lstrip("-0")
+        assert value == "n/a" or value == "-" or len(digits) <= 3, value
