@@ -1,0 +1,7 @@
+"""A leaderboard: the same folds for every model, scores with intervals, submissions by file."""
+
+from __future__ import annotations
+
+from .results import Board
+
+__all__ = ["Board"]
