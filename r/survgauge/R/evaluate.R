@@ -1,0 +1,163 @@
+sg_evaluate <- function(predictions, y, times = NULL, train = NULL, cause = NULL, time = NULL,
+                        tau = NULL, metrics = NULL, unit = NULL, by = NULL, cluster = NULL,
+                        sample_weight = NULL, X_train = NULL, X_test = NULL, interpolation = NULL,
+                        report = tempfile("survgauge-", fileext = ".html"), args = character(),
+                        folder = tempfile("survgauge-")) {
+  models <- read_predictions(predictions, times)
+  causes <- asked_causes(y, train, cause)
+  report <- if (is.null(report)) NULL else normalizePath(report, mustWork = FALSE)
+  dir.create(folder, showWarnings = FALSE, recursive = TRUE)
+  folder <- normalizePath(folder)
+  arguments <- c(
+    write_outcomes(y, train, by, cluster, sample_weight, folder),
+    write_predictions(models, causes, folder),
+    write_features(X_train, X_test, folder),
+    if (!is.null(causes)) c("--cause", as.character(cause), "--causes", paste(causes, collapse = ",")),
+    interpolation_words(models, interpolation),
+    option_word("--time", short_digits(time)), option_word("--tau", short_digits(tau)),
+    option_word("--metrics", metrics), option_word("--unit", unit),
+    option_word("--html", report), "--json", "results.json", args
+  )
+  text <- run_command(c("evaluate", arguments), folder)
+  read_results(file.path(folder, "results.json"), text, report)
+}
+
+option_word <- function(option, values) {
+  if (length(values) == 0) NULL else c(option, paste(values, collapse = ","))
+}
+
+# A list of models, or one model alone.
+read_predictions <- function(predictions, times) {
+  if (!identical(class(predictions), "list")) {
+    predictions <- list(model = predictions)
+  }
+  names <- names(predictions)
+  if (is.null(names) || any(!nzchar(names)) || anyDuplicated(names)) {
+    refuse("predictions must be a list with a different name for each model")
+  }
+  if (any(grepl("=", names, fixed = TRUE))) {
+    refuse("the name of a model must not have '='; got ", grep("=", names, fixed = TRUE, value = TRUE)[[1]])
+  }
+  Map(function(x, name) {
+    tryCatch(
+      sg_prediction(x, times = times),
+      survgauge_error = function(e) refuse("predictions$", name, ": ", conditionMessage(e))
+    )
+  }, predictions, names)
+}
+
+# Names of the causes that the command is told; NULL where there is one kind of event.
+asked_causes <- function(y, train, cause) {
+  causes <- causes_of(y)
+  if (is.null(causes) && is.null(cause)) {
+    return(NULL)
+  }
+  if (is.null(causes)) {
+    refuse("cause is for competing risks: y must be Surv(time, event) with a factor of several events")
+  }
+  if (is.null(cause)) {
+    refuse("y has events of ", length(causes), " causes (", shown(causes), "): say with cause which of them is meant")
+  }
+  if (any(grepl(",", causes, fixed = TRUE))) {
+    refuse("the names of causes must not have commas; got ", shown(causes))
+  }
+  if (!is.null(train) && !identical(attr(train, "states"), attr(y, "states"))) {
+    refuse(
+      "train and y must have the same levels of events; got ", shown(attr(train, "states")), " and ",
+      shown(attr(y, "states"))
+    )
+  }
+  causes
+}
+
+write_outcomes <- function(y, train, by, cluster, sample_weight, folder) {
+  test <- outcome_table(y, "y")
+  groups <- if (is.null(by) || is.data.frame(by)) by else data.frame(group = by)
+  columns <- c(
+    as.list(groups), if (!is.null(cluster)) list(.cluster = cluster),
+    if (!is.null(sample_weight)) list(.weight = sample_weight)
+  )
+  taken <- intersect(names(columns), c(names(test), "weight"))
+  if (length(taken) > 0) {
+    refuse("by must not have a column '", taken[[1]], "': that is a column of the outcomes")
+  }
+  for (name in names(columns)) {
+    if (length(columns[[name]]) != nrow(test)) {
+      refuse(
+        sub("^\\.", "", name), " must have a value for each subject; got ", length(columns[[name]]),
+        " values and ", nrow(test), " subjects"
+      )
+    }
+    test[[name]] <- columns[[name]]
+  }
+  write_table(test, file.path(folder, "test.csv"))
+  if (!is.null(train)) {
+    write_table(outcome_table(train, "train"), file.path(folder, "train.csv"))
+  }
+  c(
+    "--test", "test.csv", if (!is.null(train)) c("--train", "train.csv"),
+    unlist(lapply(names(groups), function(name) c("--by", name))),
+    if (!is.null(cluster)) c("--cluster", ".cluster"),
+    if (!is.null(sample_weight)) c("--sample-weight", ".weight")
+  )
+}
+
+write_predictions <- function(models, causes, folder) {
+  words <- character()
+  for (name in names(models)) {
+    model <- models[[name]]
+    parts <- if (model$kind == "incidence") incidence_parts(model, causes, name) else list(model$values)
+    labels <- if (model$kind == "incidence") paste0(name, ":", names(parts)) else name
+    files <- file_names(paste0("predicted_", labels))
+    for (k in seq_along(parts)) {
+      path <- file.path(folder, files[[k]])
+      if (model$kind %in% c("time", "risk")) {
+        write_table(stats::setNames(data.frame(parts[[k]]), model$kind), path)
+      } else {
+        write_curves(parts[[k]], model$times, path)
+      }
+    }
+    words <- c(words, rbind("--pred", paste0(labels, "=", files)))
+  }
+  words
+}
+
+# The matrices of a model under the codes of their causes.
+incidence_parts <- function(model, causes, name) {
+  if (is.null(causes)) {
+    refuse("predictions$", name, " has one matrix per cause, and y has one kind of event")
+  }
+  given <- names(model$values)
+  codes <- match(given, causes)
+  # Codes may stand for names, unless they are names.
+  codes[is.na(codes)] <- match(given[is.na(codes)], as.character(seq_along(causes)))
+  if (anyNA(codes)) {
+    refuse("predictions$", name, " has a cause '", given[is.na(codes)][[1]], "', and y has ", shown(causes))
+  }
+  names(model$values) <- causes[codes]
+  model$values
+}
+
+write_features <- function(X_train, X_test, folder) {
+  if (is.null(X_train) && is.null(X_test)) {
+    return(NULL)
+  }
+  if (is.null(X_test)) {
+    refuse("X_train needs X_test: the covariates of the test subjects")
+  }
+  frames <- list(X_train = X_train, X_test = X_test)
+  frames <- frames[!vapply(frames, is.null, logical(1))]
+  for (name in names(frames)) {
+    write_table(as.data.frame(frames[[name]]), file.path(folder, paste0(name, ".csv")))
+  }
+  c("--features", paste0(names(frames), ".csv"))
+}
+
+interpolation_words <- function(models, interpolation) {
+  if (!is.null(interpolation) && is.null(names(interpolation))) {
+    return(c("--interpolation", interpolation))
+  }
+  own <- unlist(lapply(models, function(model) model$interpolation))
+  own[names(interpolation)] <- interpolation
+  if (length(own) == 0) NULL else c(rbind("--interpolation", paste0(names(own), "=", own)))
+}

@@ -1,0 +1,4 @@
+library(testthat)
+library(survgauge)
+
+test_check("survgauge")
