@@ -31,9 +31,9 @@ import survgauge as sg
 from survgauge.bench.datasets import load, synthetic_causes
 from survgauge.bench.experiment.meta import bias, kendall_tau, proximity
 from survgauge.bench.models import build
-from survgauge.data.folds import SurvivalKFold
 from survgauge.data.preprocessing import Preprocessor
 from survgauge.estimators.cox import CoxModel
+from survgauge.evaluation.scorers import SurvivalKFold
 from survgauge.metrics.time.time_errors import time_error
 
 RESULTS = Path(__file__).parents[1] / "results" / "competing.json"

@@ -30,7 +30,7 @@ import numpy as np
 from survgauge.bench.censoring import semisynthetic
 from survgauge.bench.datasets import load
 from survgauge.bench.models import available, build
-from survgauge.data.folds import SurvivalKFold
+from survgauge.evaluation.scorers import SurvivalKFold
 from survgauge.metrics.time.time_errors import mae
 
 DATASETS = ("support", "metabric", "gbm")

@@ -15,7 +15,6 @@ from .data.adapters import as_incidence as as_incidence
 from .data.adapters import curves_from_aft as curves_from_aft
 from .data.adapters import curves_from_quantiles as curves_from_quantiles
 from .data.curves import SurvivalCurves as SurvivalCurves
-from .data.folds import SurvivalKFold as SurvivalKFold
 from .data.incidence import IncidenceCurves as IncidenceCurves
 from .data.intervals import IntervalOutcomes as IntervalOutcomes
 from .data.outcomes import Outcomes as Outcomes
@@ -49,6 +48,7 @@ from .evaluation.meta_analysis import MetaAnalysis as MetaAnalysis
 from .evaluation.meta_analysis import meta_analysis as meta_analysis
 from .evaluation.pooling import Pooled as Pooled
 from .evaluation.pooling import pooled as pooled
+from .evaluation.scorers import SurvivalKFold as SurvivalKFold
 from .evaluation.scorers import scorer as scorer
 from .evaluation.sources import CurveColumns as CurveColumns
 from .evaluation.sources import Evaluator as Evaluator
@@ -112,7 +112,7 @@ from .metrics.ranking.by_package import concordance_by_package as concordance_by
 from .metrics.ranking.concordance import ComparablePairs as ComparablePairs
 from .metrics.ranking.concordance import comparable_pairs as comparable_pairs
 from .metrics.ranking.concordance import concordance_index as concordance_index
-from .metrics.ranking.concordance_td import concordance_td as concordance_td
+from .metrics.ranking.concordance import concordance_td as concordance_td
 from .metrics.ranking.royston import RoystonD as RoystonD
 from .metrics.ranking.royston import royston_d as royston_d
 from .metrics.registry import Metric as Metric

@@ -24,8 +24,7 @@ from peer_import import peer
 
 import survgauge as sg
 from survgauge.metrics.ranking.auc import cumulative_dynamic_auc
-from survgauge.metrics.ranking.concordance import concordance_index
-from survgauge.metrics.ranking.concordance_td import concordance_td
+from survgauge.metrics.ranking.concordance import concordance_index, concordance_td
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 

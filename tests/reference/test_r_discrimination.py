@@ -14,8 +14,7 @@ from survgauge.metrics.ranking.auc import (
     cumulative_dynamic_auc,
     cumulative_dynamic_auc_details,
 )
-from survgauge.metrics.ranking.concordance import concordance_index
-from survgauge.metrics.ranking.concordance_td import concordance_td
+from survgauge.metrics.ranking.concordance import concordance_index, concordance_td
 from survgauge.metrics.score import standard_error
 
 REFERENCE = json.loads((Path(__file__).parent / "r" / "metrics.json").read_text())["datasets"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.metrics.probability.treatment import treatment_score
+from survgauge.metrics.probability.doubly_robust import treatment_score
 from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 from survgauge.metrics.registry import REGISTRY
 

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tools.arrays import Bools, Floats, Ints
+from .._tools.arrays import Bools, Floats, Ints, look_up
 from .._tools.running import BLOCK_VALUES, chunks
-from .._tools.sorting import look_up
 from ..errors import one_of
 
 TAILS = ("linear", "exponential", "hold", "nan")

@@ -7,8 +7,17 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from .._tools.arrays import LARGEST, Bools, Floats, Ints, repeated, subject_index, to_numpy, vector
-from .._tools.sorting import sorting_order
+from .._tools.arrays import (
+    LARGEST,
+    Bools,
+    Floats,
+    Ints,
+    repeated,
+    sorting_order,
+    subject_index,
+    to_numpy,
+    vector,
+)
 from ..errors import InputError, numbered
 
 W = TypeVar("W", bound="Weighted")

@@ -1,16 +1,195 @@
-"""A scikit-learn transformer over `encoding`: fills, encodes and standardises inside the fold."""
+"""Features: encoded as numbers, and a scikit-learn transformer that fills and standardises them."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._tools.arrays import Floats
-from ..errors import InputError, MissingExtraError
-from .encoding import Encoding
+from ..errors import InputError, MissingExtraError, numbered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def kinds_of(X: pd.DataFrame) -> list[str]:
+    """Tell for each column whether it holds a number, ordered levels or unordered levels."""
+    seen: dict[Any, str | None] = {}  # by type: thousands of columns share a few
+    kinds = []
+    for name, dtype in X.dtypes.items():
+        if dtype not in seen:
+            seen[dtype] = _kind(dtype)
+        kind = seen[dtype]
+        if kind is None:
+            raise InputError(
+                f"column {name!r} must hold numbers, text or categories; got {dtype}. Drop it or "
+                f"turn it into a number first"
+            )
+        kinds.append(kind)
+    return kinds
+
+
+def _kind(dtype: Any) -> str | None:
+    from pandas.api import types
+
+    if getattr(dtype, "categories", None) is not None:
+        return "ordered" if dtype.ordered else "unordered"
+    if types.is_bool_dtype(dtype) or (
+        types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype)
+    ):
+        return "number"
+    is_text = types.is_object_dtype(dtype) or types.is_string_dtype(dtype)
+    return "unordered" if is_text else None
+
+
+def levels_of(column: pd.Series) -> list[Any]:
+    """Levels in their order: those of the type if it is a category, else the sorted values."""
+    if getattr(column.dtype, "categories", None) is not None:
+        return list(column.dtype.categories)
+    values = list(column.dropna().unique())
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=str)
+
+
+def encoded_width(X: pd.DataFrame, drop_first: bool = True) -> int:
+    """Count the columns after encoding without encoding."""
+    kinds = kinds_of(X)
+    unordered = [i for i, kind in enumerate(kinds) if kind == "unordered"]
+    levels = sum(len(levels_of(X.iloc[:, i])) - int(drop_first) for i in unordered)
+    return len(kinds) - len(unordered) + levels
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What was learnt from training rows: fills, levels and the names of the columns that come out.
+
+    Numbers keep their value; ordered levels become 0, 1, 2, ...; unordered levels become one
+    column each, without the first if `drop_first`. Gaps take the value of `fill` if it has one,
+    else the median (numbers; lower median for ordered levels) or the most frequent level.
+    """
+
+    #: Names of the columns that go in.
+    columns: tuple[Any, ...]
+    #: Levels of the columns that are no numbers, by position.
+    levels: dict[int, list[Any]]
+    #: What stands in for a gap of each column: a number, or the code of a level.
+    fills: Floats
+    #: Levels that get a column each, by the position of an unordered column.
+    shown: dict[int, range]
+    #: Names of the columns that come out.
+    names: tuple[str, ...]
+
+    @classmethod
+    def fit(
+        cls, X: pd.DataFrame, fill: Mapping[str, Any] | None = None, drop_first: bool = True
+    ) -> Encoding:
+        """Learn from the rows of `X`."""
+        columns, kinds = tuple(X.columns), kinds_of(X)
+        unknown = [name for name in fill or {} if name not in columns]
+        if unknown:
+            raise InputError(f"fill names columns that X does not have: {unknown}")
+        if len(set(columns)) != len(columns):
+            raise InputError("X must have distinct column names; some occur twice")
+        levels = {i: levels_of(X.iloc[:, i]) for i, k in enumerate(kinds) if k != "number"}
+        values = _values(X, levels)
+        fills = np.empty(len(columns))
+        own = [i for i, name in enumerate(columns) if name not in (fill or {})]
+        for i in np.flatnonzero(np.isnan(values[:, own]).all(axis=0)).tolist():
+            name = columns[own[i]]
+            raise InputError(
+                f"column {name!r} has no value in the rows it is fitted on; drop it, or "
+                f"say what stands in for a gap with fill={{{name!r}: ...}}"
+            )
+        numeric = [i for i in own if kinds[i] == "number"]
+        fills[numeric] = np.nanmedian(values[:, numeric], axis=0) if numeric else 0.0
+        for i, kind in enumerate(kinds):
+            if i not in own and fill:
+                fills[i] = _fill_value(columns[i], fill[columns[i]], levels.get(i))
+            elif kind == "ordered":
+                fills[i] = np.nanquantile(values[:, i], 0.5, method="lower")
+            elif kind == "unordered":
+                found = values[~np.isnan(values[:, i]), i]
+                fills[i] = np.bincount(found.astype(np.intp)).argmax()
+        unordered = [i for i, kind in enumerate(kinds) if kind == "unordered"]
+        shown = {i: range(int(drop_first), len(levels[i])) for i in unordered}
+        names: list[str] = []
+        for i, name in enumerate(columns):
+            codes = shown.get(i)
+            names += [str(name)] if codes is None else [f"{name}_{levels[i][k]}" for k in codes]
+        return cls(columns, levels, fills, shown, tuple(names))
+
+    def transform(self, X: pd.DataFrame) -> Floats:
+        """Fill and encode rows; a level that was not seen counts as a gap, with a warning."""
+        expected, found = set(self.columns), set(X.columns)
+        missing = [c for c in self.columns if c not in found]
+        extra = [c for c in X.columns if c not in expected]
+        if missing or extra:
+            raise InputError(
+                f"X must have the columns of the rows that were fitted; missing {missing[:5]}, "
+                f"not expected {extra[:5]}"
+            )
+        values = _values(X[list(self.columns)], self.levels)
+        values = np.where(np.isnan(values), self.fills, values)
+        parts = [
+            values[:, [i]] == np.array(self.shown[i]) if i in self.shown else values[:, [i]]
+            for i in range(len(self.columns))
+        ]
+        return np.hstack([np.empty((len(X), 0)), *parts])
+
+
+def _values(X: pd.DataFrame, levels: dict[int, list[Any]]) -> Floats:
+    """Numbers as they are and levels by their code, as one matrix; gaps are NaN."""
+    values = np.empty(X.shape)
+    numbers = [i for i in range(X.shape[1]) if i not in levels]
+    try:
+        values[:, numbers] = X.iloc[:, numbers].to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"columns that were numbers when fitted must stay numbers; {error}"
+        ) from error
+    for i, known in levels.items():
+        values[:, i] = _codes(X.iloc[:, i], known)
+    # The gaps of R are signalling NaNs, at which sums inside scikit-learn warn.
+    values[np.isnan(values)] = np.nan
+    bad = np.flatnonzero(np.isinf(values).any(axis=0))
+    if bad.size:
+        raise InputError(f"column {X.columns[bad[0]]!r} holds infinite values; replace them")
+    return values
+
+
+def _codes(column: pd.Series, levels: list[Any]) -> Floats:
+    """Position of each value among the levels; NaN for gaps and, with a warning, unseen levels."""
+    import pandas as pd
+
+    codes = pd.Index(levels, dtype=object).get_indexer(pd.Index(column, dtype=object))
+    unseen = np.flatnonzero((codes < 0) & column.notna().to_numpy())
+    if unseen.size:
+        values = sorted({str(v) for v in column.iloc[unseen].unique()})
+        warnings.warn(
+            f"column {str(column.name)!r}: level(s) {values[:5]} were not there when fitted, in "
+            f"{numbered(unseen)}; they count as gaps",
+            UserWarning,
+            stacklevel=5,
+        )
+    return np.where(codes < 0, np.nan, codes)
+
+
+def _fill_value(name: Any, given: Any, levels: list[Any] | None) -> float:
+    """Number or code of a level that stands in for a gap."""
+    if levels is None:
+        return float(given)
+    if given not in levels:
+        raise InputError(
+            f"fill for column {str(name)!r} must be one of its levels {levels}; got {given!r}"
+        )
+    return float(levels.index(given))
+
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin

@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tools.arrays import Floats, vector
+from .._tools.arrays import Floats, look_up, vector
 from .._tools.running import called
-from .._tools.sorting import look_up
 from ..data.outcomes import Outcomes
 from ..errors import InputError, one_of
 from .kaplan_meier import KaplanMeier, awaited

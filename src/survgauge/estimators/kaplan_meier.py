@@ -10,13 +10,14 @@ from .._tools.arrays import (
     Bools,
     Floats,
     Ints,
+    look_up,
     numbers,
     positive,
     probability,
     repeated,
+    sorted_outcomes,
     to_numpy,
 )
-from .._tools.sorting import look_up, sorted_outcomes
 from ..data.interpolation import check_tail, reached_by_steps, tail_area, tail_time
 from ..data.outcomes import Outcomes
 from ..errors import InputError, one_of

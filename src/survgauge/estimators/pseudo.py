@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats, Ints
-from .._tools.sorting import look_up
+from .._tools.arrays import Bools, Floats, Ints, look_up
 from ..data.interpolation import tail_area
 from ..data.outcomes import Outcomes
 from ..errors import InputError

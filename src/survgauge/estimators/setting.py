@@ -14,12 +14,12 @@ from .._tools.arrays import (
     Floats,
     Ints,
     flag,
+    look_up,
     positive,
     read_only,
     repeated,
     vector,
 )
-from .._tools.sorting import look_up
 from ..data.causes import cause_code
 from ..data.curves import SurvivalCurves
 from ..data.interpolation import check_tail, tail_survival
@@ -27,14 +27,13 @@ from ..data.intervals import sampled
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError, one_of
 from .conditional import Conditional, check_conditional, check_floor
-from .doubly_robust import DoublyRobust
+from .doubly_robust import DoublyRobust, FlooredG, Walk
 from .estimated_g import WholeG, ask_g, g_source
 from .kaplan_meier import AREAS, KaplanMeier
 from .method import Method, Surrogates
 from .pseudo import PseudoMeans
 from .reference import Reference, reference_curves
 from .residual import CauseIncidence, ResidualDistribution
-from .walk import FlooredG, Walk
 
 _G_SOURCES = {
     "test": "reverse Kaplan-Meier of the test outcomes, events first",

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
-from .._tools.sorting import look_up, sorting_order
+from .._tools.arrays import Floats, look_up, sorting_order
 from ..data.interpolation import tail_area
 from ..errors import InputError, one_of
 from .method import Method, Surrogates

@@ -18,7 +18,7 @@ from ..metrics.conventions import Convention, takes_settings
 from ..metrics.score import Clusters
 from ..metrics.task import Task
 from .cells import CONTRIBUTIONS_LIMIT
-from .checks import check_features, check_grids, check_members
+from .checks import Seen, check_features, check_grids, check_members
 from .evaluated import Request, chosen_metrics, evaluated, score_arrays
 from .groups import columns_of, groups_of, labels_of
 from .reading import (
@@ -30,7 +30,6 @@ from .reading import (
     refuse_settings,
 )
 from .result import Evaluation
-from .seen import Seen
 
 
 @takes_settings

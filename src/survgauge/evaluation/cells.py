@@ -1,17 +1,21 @@
-"""One cell of the table: a metric of a model, its interval, and how it compares with others."""
+"""One cell of the table: a metric of a model, its interval, comparisons, and what to warn about."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .._tools.arrays import Floats
+from ..errors import NotApplicableError, UndefinedMetricError
+from ..metrics.past_curve import PastCurveError
 from ..metrics.registry import Measured, Metric
 from ..metrics.score import (
     Clusters,
     Interval,
+    below_zero,
     events_behind,
     interval,
     paired_error,
@@ -151,3 +155,174 @@ def interval_of(
         freedom = float("inf") if clusters is None else clusters.freedom
     value, scale = float(measured.value), metric.interval
     return interval(value, stderr, confidence, scale, size=size, freedom=freedom)
+
+
+#: Share of predicted times read off a tail above which it is worth a word.
+TAIL_SHARE = 0.10
+#: Share of subjects observed past the floor of G above which it is worth a word.
+PAST_FLOOR = 0.10
+#: Largest weight above which a handful of subjects may decide.
+LARGE_WEIGHT = 20.0
+#: With so many events a ranking that is wrong throughout is no chance.
+_ENOUGH_EVENTS = 5
+#: Pseudo-observations this many times past the follow-up hang on the tail.
+FAR_REACH = 2.0
+#: Share of the reference without event at its end above which IPCW misses much.
+UNSEEN_SHARE = 0.10
+#: Mean weights this far from 1 say that G does not describe the subjects. Sums of chunks round
+#: otherwise than sums of all, and 21/20 is no reason to warn in one of them only.
+MEAN_WEIGHT = 0.05 + 1e-9
+#: Standard errors that two estimates of one error may be apart.
+APART = 1.96
+_STEPS = (
+    "step curves give probability 0 to events before their first step or after their last, which "
+    "makes a logarithmic loss infinite"
+)
+#: Adds a warning: its code, and the numbers of its sentence.
+_Warn = Callable[..., None]
+
+
+def undefined(error: UndefinedMetricError, model: str, metric: str) -> EvaluationWarning:
+    """Warn about a metric without a value, with the code of what keeps it from having one."""
+    if isinstance(error, PastCurveError):  # the kind of the warning says what to do
+        return warned("past-curve", model, metric, why=error.reason)
+    other = isinstance(error, NotApplicableError)
+    return warned("not-applicable" if other else "undefined-metric", model, metric, why=str(error))
+
+
+def check_measured(
+    metric: Metric, measured: Measured, model: str, clusters: Clusters | None = None
+) -> list[EvaluationWarning]:
+    """Warn about one number."""
+    support, value, found = measured.support, measured.value, []
+
+    def warn_of(code: str, **numbers: Any) -> None:
+        found.append(warned(code, model, metric.name, **numbers))
+
+    if np.isnan(value):
+        why = support.get("note")
+        if why:
+            warn_of("not-applicable", why=why)
+        else:
+            warn_of("undefined-metric", why="no value on these data")
+    for note, count in (support.get("notes") or {}).items():
+        if note.startswith("excluded: "):
+            warn_of("excluded", count=count, why=note.removeprefix("excluded: "))
+        else:
+            warn_of("changed", count=count, why=note)
+    share = support.get("tail_share")
+    if metric.usual_error and share is not None and share > TAIL_SHARE:
+        warn_of("tail-times", share=share, affected=share)
+    if metric.usual_error and support.get("negative_predictions"):
+        warn_of("negative-times", count=support["negative_predictions"])
+    if metric.loss == "absolute":
+        _check_reference(metric, measured, warn_of)
+    tail, past = support.get("share_from_tail", 0.0), support.get("share_past_floor", 0.0)
+    if metric.reads_g and abs(tail) > TAIL_SHARE:
+        warn_of("distribution-tail", share=tail, affected=abs(tail))
+    if metric.reads_g and past > PAST_FLOOR:
+        warn_of("distribution-alone", share=past, affected=past)
+    if np.isinf(value) and measured.convention.get("interpolation") == "step":
+        warn_of("not-applicable", why=_STEPS)
+    elif np.isinf(value):
+        warn_of("infinite")
+    least, spread = metric.range[0], measured.stderr
+    if value < least and value < least - (1e-9 * spread if np.isfinite(spread) else 0.0):
+        warn_of("negative-score", why=below_zero(value, metric.reads_g))
+    thin, groups = support.get("thin_groups"), support.get("groups")
+    if thin:
+        warn_of("thin-groups", thin=thin, groups=groups, affected=thin / groups)
+    largest = support.get("largest_weight")
+    if largest is not None and largest > LARGE_WEIGHT:
+        warn_of("large-weight", largest=largest)
+    if metric.is_share_of_pairs:
+        contributions = None if clusters is None else measured.contributions
+        own = spread if contributions is None else standard_error(contributions, clusters=clusters)
+        if turned_round(measured, own):
+            warn_of("c-below-half", value=value, form="")
+    return found
+
+
+def turned_round(measured: Measured, spread: float, errors: float = 2.0) -> bool:
+    """Whether a ranking is below one half by so many standard errors.
+
+    Where every pair is in the wrong order that error is 0. Few events may be so by chance: d of
+    them with a probability of 1 / d! at the most.
+    """
+    known = spread > 0 or measured.support.get("events", 0) >= _ENOUGH_EVENTS
+    return bool(known and measured.value + errors * spread < 0.5)
+
+
+def _check_reference(metric: Metric, measured: Measured, warn_of: _Warn) -> None:
+    """Say what the reference set leaves open, unless a horizon closes it."""
+    method = metric.method
+    if method is None or not (method.extrapolates or method.misses_late):
+        return
+    support, last = measured.support, measured.support["last_reference_time"]
+    tau = measured.convention.get("tau")
+    if tau is not None and tau <= last:
+        return
+    past, left = support["censored_past_reference"], support["reference_survival_at_end"]
+    reach = support.get("largest_surrogate") or 0.0
+    if method.extrapolates and past:
+        warn_of("past-reference", past=past, last=last)
+    elif method.extrapolates and reach > FAR_REACH * last:
+        warn_of("far-surrogates", reach=reach, last=last)
+    if method.misses_late and left > UNSEEN_SHARE:
+        warn_of("unseen-times", share=left, last=last, affected=left)
+
+
+# -- several numbers together ------------------------------------------------------------------
+
+
+def check_weights(scores: Iterable[Any]) -> list[EvaluationWarning]:
+    """Warn once a metric (and group and time) of weights 1/G that are not 1 on average."""
+    found: dict[tuple[Any, str, float | None], EvaluationWarning] = {}
+    for score in scores:
+        mean, cell = _off_weights(score), (score.group, score.metric.name, score.time)
+        if mean is None or cell in found:
+            continue
+        form = "late"
+        if "test outcomes" not in str(score.convention.get("censoring")):
+            form = "other"
+        elif score.metric.method is not None and mean < 1:
+            form = "unseen"
+        elif "entry" in score.convention:
+            form = "entry"
+        group, metric, time = cell
+        about = {"metric": metric, "group": group, "time": time, "affected": abs(mean - 1.0)}
+        found[cell] = warned("mean-weight", mean=mean, form=form, **about)
+    return list(found.values())
+
+
+def _off_weights(score: Any) -> float | None:
+    """Return the mean of weights 1/G that is not 1; None where it is, or there are none."""
+    mean = score.support.get("mean_weight")
+    return mean if mean is not None and abs(mean - 1.0) > MEAN_WEIGHT else None
+
+
+def check_agreement(scores: Iterable[Any]) -> list[EvaluationWarning]:
+    """Warn about models whose doubly robust and weighted errors differ by more than chance.
+
+    Both are right under censoring that is independent of the event; the weighted one leaves the
+    distribution of the event time alone.
+    """
+    by_kind: dict[tuple[Any, str, str], dict[str, Any]] = {}
+    for score in scores:
+        method = score.metric.method
+        if method is not None and score.metric.loss and (method.reads_g or method.weights_by_g):
+            key = score.group, score.model, score.metric.name.removesuffix(f"_{method.name}")
+            by_kind.setdefault(key, {})["dr" if method.reads_g else "weighted"] = score
+    found = []
+    for (group, model, _), pair in by_kind.items():
+        # Where weights are off, `check_weights` says why the two differ.
+        if len(pair) < 2 or _off_weights(pair["weighted"]):
+            continue
+        a, b = pair["dr"], pair["weighted"]
+        gap = a.value - b.value
+        if abs(gap) > APART * np.hypot(a.stderr, b.stderr):
+            names = {"robust": a.metric.name, "weighted": b.metric.name}
+            about = {"group": group, "affected": abs(gap) / max(abs(a.value), abs(b.value))}
+            values = {"value": a.value, "other": b.value}
+            found.append(warned("robust-differs", model, a.metric.name, **about, **names, **values))
+    return found

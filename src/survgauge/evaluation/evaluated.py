@@ -16,14 +16,16 @@ from ..data.predictions import Prediction
 from ..errors import InputError, one_of
 from ..metrics.registry import REGISTRY, Metric, current_name, default_metrics, metrics_of
 from ..metrics.task import Task
-from .cell_checks import check_agreement, check_weights
-from .cells import TableCell, passing
+from .cells import TableCell, check_agreement, check_weights, passing
 from .checks import (
+    Seen,
+    check_entry,
     check_follow_up,
     check_groups,
     check_intervals,
     check_sampling,
     check_task,
+    check_units,
 )
 from .columns import Columns
 from .data_support import SubjectCounts, support_of
@@ -31,7 +33,6 @@ from .finish import Group
 from .groups import sizes_of
 from .result import Evaluation
 from .scoring import CHUNK_ROWS, ChunkPlan, Part, chunk_rows, part_of
-from .seen import Seen, check_entry, check_units
 from .tails import check_tails, withhold, withhold_dependent
 from .warnings import EvaluationWarning, warned
 

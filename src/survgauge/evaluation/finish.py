@@ -15,8 +15,7 @@ from ..estimators.reference import Reference
 from ..metrics.past_curve import ends_of
 from ..metrics.record import Measured, Metric
 from ..metrics.task import Task
-from .cell_checks import check_measured, undefined
-from .cells import NAN, TableCell, difference_error, interval_of, told
+from .cells import NAN, TableCell, check_measured, difference_error, interval_of, told, undefined
 from .columns import Columns
 from .inference import (
     FEWEST_REPLICATES,

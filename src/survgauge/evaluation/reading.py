@@ -19,8 +19,8 @@ from ..data.predictions import Prediction
 from ..errors import InputError
 from ..estimators.blending import conditional as blended
 from ..estimators.reference import Reference
+from ..metrics.checks import with_causes
 from ..metrics.conventions import SETTINGS, Convention
-from ..metrics.one_cause import with_causes
 from .warnings import EvaluationWarning, warned
 
 #: What `evaluate` takes for interval-censored outcomes, besides both outcomes and predictions.

@@ -1,34 +1,30 @@
-"""Doors to scikit-learn: scorers for searches."""
+"""What scikit-learn takes: scorers for searches, and folds with events in each."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
-from .._tools.arrays import positive, vector
+import numpy as np
+
+from .._tools.arrays import Ints, positive, vector, whole_number
+from .._tools.random import check_seed, stream
 from ..data.causes import cause_code
-from ..data.estimators import (
-    KINDS,
-    outcomes_for,
-    predict,
-    predict_cause,
-    refuse_kind,
-    unwrapped,
-)
+from ..data.estimators import KINDS, outcomes_for, predict, predict_cause, refuse_kind, unwrapped
 from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError, as_names, one_of
 from ..estimators.reference import Reference
+from ..metrics.checks import with_causes
 from ..metrics.conventions import Convention, takes_settings
-from ..metrics.one_cause import with_causes
 from ..metrics.past_curve import past_warning
 from ..metrics.registry import REGISTRY, Measured, Metric, current_name
 from ..metrics.task import Task
-from .cell_checks import check_measured, turned_round, undefined
+from .cells import check_measured, turned_round, undefined
 from .checks import uses_reference
 from .evaluated import under_entry
 from .reading import read_outcomes, refuse_settings
@@ -307,3 +303,62 @@ def scorer(
     settings = {key: given[key] for key in given if key not in ("name", "y_train", "predicts")}
     single = isinstance(name, str)
     return Scorer(tuple(metrics), tuple(names), single, y_train, predicts, settings)
+
+
+class SurvivalKFold:
+    """Folds that are alike in events, censorings and their times.
+
+    Events and censored subjects are each sorted by time and dealt out in rounds, one to every
+    fold, in an order drawn at random for each round.
+
+    Small folds therefore have few pairs of close times, and C-indices computed within them come
+    out slightly too high: by 0.007 in simulated folds of 20 subjects. All models of a search are
+    concerned alike; `validate` draws its folds without regard to the times.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds.
+    random_state : int
+        Seed.
+
+    Examples
+    --------
+    >>> y = Outcomes(range(1, 9), [1, 1, 1, 1, 0, 0, 0, 0])
+    >>> [int(y.event[test].sum()) for _, test in SurvivalKFold(2).split(y, y)]
+    [2, 2]
+    """
+
+    def __init__(self, n_splits: int = 5, random_state: int | None = 0) -> None:
+        self.n_splits = whole_number(n_splits, "n_splits", 2)
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds."""
+        return self.n_splits
+
+    def folds(self, y: Any) -> Ints:
+        """Return the fold of each subject."""
+        known = isinstance(y, IntervalOutcomes)
+        outcomes: Any = y if known else Outcomes.of(y, causes=True, entry=True)
+        n, k = len(outcomes), self.n_splits
+        if n < k:
+            raise InputError(f"y must have at least n_splits = {k} subjects; got {n}")
+        rng = stream(check_seed(self.random_state), "folds")
+        shuffled = rng.permutation(n)  # ties in time fall in random order
+        kinds = outcomes.event if outcomes.cause is None else outcomes.cause
+        keys = (outcomes.time[shuffled], kinds[shuffled])
+        order = shuffled[np.lexsort(keys)]
+        rounds = -(-n // k)
+        deal = np.concatenate([rng.permutation(k) for _ in range(rounds)])[:n]
+        fold = np.empty(n, dtype=np.intp)
+        fold[order] = deal
+        return fold
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the training and test rows of each fold."""
+        if y is None:
+            raise InputError("y must be given: folds are stratified on event and time")
+        fold = self.folds(y)
+        for k in range(self.n_splits):
+            yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)

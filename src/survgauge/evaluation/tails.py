@@ -20,8 +20,7 @@ from ..data.predictions import Prediction
 from ..estimators.reference import FEW_AT_RISK
 from ..metrics.record import Metric
 from ..metrics.task import Task
-from .cell_checks import TAIL_SHARE
-from .cells import NAN, TableCell
+from .cells import NAN, TAIL_SHARE, TableCell
 from .inference import Comparison, Withheld, compare_pair
 from .warnings import EvaluationWarning, warned
 

@@ -15,8 +15,7 @@ from ..estimators.conditional import Conditional
 from ..estimators.distribution_derivative import DistributionDerivative, EstimatedDistribution
 from ..estimators.turnbull import Turnbull
 from .checks import check_curves
-from .score import Score
-from .support import Support
+from .score import Score, Support
 
 #: A distribution that gives an interval less than this says nothing about the time inside it.
 _NOTHING = 1e-12

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, dot, numbers, one_number, positive
-from .._tools.sorting import sorting_order
+from .._tools.arrays import Floats, dot, numbers, one_number, positive, sorting_order
 from ..data.intervals import IntervalOutcomes
 from ..data.outcome_parts import on_known
 from ..data.outcomes import Outcomes

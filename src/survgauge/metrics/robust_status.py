@@ -19,7 +19,7 @@ import numpy as np
 
 from .._tools.arrays import Floats
 from ..estimators.surrogates import METHODS, Setting
-from .support import Support
+from .score import Support
 from .task import Task
 
 

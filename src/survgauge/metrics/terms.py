@@ -17,9 +17,8 @@ from .._tools.arrays import Floats, numbers, stored_once
 from ..errors import InputError, UndefinedMetricError
 from ..estimators.distribution_derivative import DistributionDerivative
 from ..estimators.estimated_g import Derivative
-from .score import Score
+from .score import Score, Support
 from .score import root_of as root_of
-from .support import Support
 
 _WANTED = "one number per subject of the chunk, Terms, or Score with contributions"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge._tools.sorting import sorting_order
+from survgauge._tools.arrays import sorting_order
 from survgauge.metrics.ranking._pairs import cumulative, inversions, pair_counts
 
 SOURCE = Path(sg.__file__).parent

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from survgauge._tools import sorting as _sorting
-from survgauge._tools.sorting import look_up, sorting_order
+from survgauge._tools import arrays as _sorting
+from survgauge._tools.arrays import look_up, sorting_order
 
 ANY = st.floats(allow_nan=False, width=64)
 NEAR = st.integers(-40, 40).map(lambda k: 1.0 + k * np.finfo(float).eps)

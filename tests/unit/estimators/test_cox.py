@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from survgauge import InputError, KaplanMeier, Outcomes
-from survgauge.estimators.cox import FALLBACK_PENALTY, CoxModel
-from survgauge.metrics.cox import CoxRegression
+from survgauge.estimators.cox import FALLBACK_PENALTY, CoxModel, CoxRegression
 
 
 def example():

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge._tools.long_column import Folder
 from survgauge.evaluation import cells, evaluated
-from survgauge.evaluation.columns import TermColumns
+from survgauge.evaluation.columns import Folder, TermColumns
 from survgauge.metrics.registry import REGISTRY
 from survgauge.metrics.score import paired_error
 from survgauge.metrics.task import Task

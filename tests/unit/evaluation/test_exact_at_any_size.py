@@ -20,8 +20,8 @@ from streaming_data import (
 )
 
 import survgauge as sg
-from survgauge._tools import long_column
 from survgauge.evaluation import call, cells, evaluated
+from survgauge.evaluation import columns as long_column
 from survgauge.metrics.registry import metrics_of
 
 #: Some models have no spread at all between them by some metrics: what is left is rounding.

@@ -7,7 +7,7 @@ import pytest
 from streaming_data import COLUMNS, cut, draw, in_memory
 
 import survgauge as sg
-from survgauge.evaluation import seen
+from survgauge.evaluation import checks as seen
 from survgauge.evaluation.reading import joined
 
 METRICS = ["mae_hinge"]

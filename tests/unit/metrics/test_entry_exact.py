@@ -10,8 +10,8 @@ import pytest
 import survgauge as sg
 from survgauge.data.conditional_curves import given_entry
 from survgauge.errors import InputError, UndefinedMetricError
-from survgauge.estimators.losses import Loss
 from survgauge.estimators.pseudo import pseudo_given_entry
+from survgauge.estimators.residual import Loss
 from survgauge.estimators.surrogates import Method, make_setting
 from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from survgauge import SurvivalCurves
-from survgauge.evaluation.cell_checks import check_measured
+from survgauge.evaluation.cells import check_measured
 from survgauge.metrics.probability.brier import integrated_brier_score
 from survgauge.metrics.registry import REGISTRY
 from survgauge.metrics.score import Score

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Floats, Ints, numbers, to_numpy
-from ..._tools.sorting import look_up
+from ..._tools.arrays import Floats, Ints, look_up, numbers, to_numpy
 from ...data.outcomes import Outcomes
 from ...errors import InputError, numbered
 from ...estimators.cox import CoxModel
@@ -251,7 +250,7 @@ def design_matrix(X: Any, fill: Mapping[str, Any] | None = None) -> tuple[Floats
 
 
 def _encoded(X: Any, fill: Mapping[str, Any] | None) -> tuple[Floats, tuple[str, ...]]:
-    from ...data.encoding import Encoding
+    from ...data.preprocessing import Encoding
 
     frame = X if hasattr(X, "iloc") else X.to_pandas()
     for name, column in _columns(frame):

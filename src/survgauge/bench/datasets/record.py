@@ -96,7 +96,7 @@ class Dataset:
         """
         import pandas as pd
 
-        from ...data.encoding import Encoding
+        from ...data.preprocessing import Encoding
 
         plan = Encoding.fit(self.X, fill=self.fill, drop_first=drop_first)
         return pd.DataFrame(plan.transform(self.X), columns=list(plan.names), index=self.X.index)
@@ -128,7 +128,7 @@ class Counts:
     @classmethod
     def of(cls, dataset: Dataset) -> Counts:
         """Count in a loaded dataset."""
-        from ...data.encoding import encoded_width
+        from ...data.preprocessing import encoded_width
 
         event = dataset.y.event
         last = float(dataset.y.time[event].max()) if event.any() else 0.0

@@ -15,10 +15,10 @@ import numpy as np
 
 from ..._tools.arrays import Floats
 from ...data.causes import cause_code
-from ...data.folds import SurvivalKFold
 from ...data.outcomes import Outcomes
 from ...errors import InputError
 from ...estimators.reference import Reference
+from ...evaluation.scorers import SurvivalKFold
 from ...metrics.registry import Metric
 from ..censoring import semisynthetic
 from ..datasets import Dataset, load

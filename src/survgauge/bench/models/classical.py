@@ -16,7 +16,7 @@ from ...estimators.cox import CoxModel
 from ...estimators.kaplan_meier import KaplanMeier
 from ...estimators.learners import FitError, describe
 from ...estimators.learners.base import SurvivalModel
-from ...estimators.learners.steps import above_zero, smooth_grid, step_times
+from ...estimators.learners.trees import above_zero, smooth_grid, step_times
 from .registry import FACTS
 
 _LARGEST_PENALTY = 1.0

@@ -15,7 +15,7 @@ from ...estimators.aalen_johansen import AalenJohansen
 from ...estimators.cox import CoxModel
 from ...estimators.learners import FitError
 from ...estimators.learners.base import SurvivalModel
-from ...estimators.learners.steps import step_times
+from ...estimators.learners.trees import step_times
 from .registry import FACTS
 
 #: Log hazard ratios above this are as good as infinite; sums of their exponentials stay finite.

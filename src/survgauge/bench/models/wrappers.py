@@ -25,7 +25,7 @@ from ...data.outcomes import Outcomes
 from ...errors import InputError, one_of
 from ...estimators.learners import FitError, ModelFacts
 from ...estimators.learners.base import SurvivalModel, flat
-from ...estimators.learners.steps import (
+from ...estimators.learners.trees import (
     BaselineHazard,
     above_zero,
     hazard_curves,

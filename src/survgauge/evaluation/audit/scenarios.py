@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..._tools.arrays import LARGEST, Floats, Ints
+from ..._tools.arrays import LARGEST, Floats, Ints, look_up
 from ..._tools.random import stream
-from ..._tools.sorting import look_up
 from ...data.curves import SurvivalCurves
 from ...data.interpolation import tail_time
 from ...data.outcomes import Outcomes

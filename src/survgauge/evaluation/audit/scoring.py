@@ -11,10 +11,10 @@ import numpy as np
 from ..._tools.arrays import LARGEST, Bools, Floats
 from ...data.predictions import Prediction
 from ...errors import InputError, UndefinedMetricError
-from ...estimators.losses import LOSSES, Loss
+from ...estimators.residual import LOSSES, Loss
 from ...estimators.surrogates import Method
 from ...metrics.record import Metric
-from ...metrics.support import Support
+from ...metrics.score import Support
 from ...metrics.task import Task
 from ...metrics.time.terms import Point, predicted_times, time_terms
 from .scenarios import Draw, DrawnSubjects, Scenario

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import flag, probability
-from ..._tools.long_column import Folder
 from ..._tools.random import check_seed
 from ..._tools.writing import call_text, provenance
 from ...errors import InputError
@@ -25,13 +24,12 @@ from ...metrics.registry import Metric, default_metrics
 from ...metrics.task import Task
 from .. import Evaluation
 from ..cells import CONTRIBUTIONS_LIMIT, passing
-from ..checks import coarse_grids
-from ..columns import Columns
+from ..checks import Seen, coarse_grids
+from ..columns import Columns, Folder
 from ..evaluated import Request, chosen_metrics, evaluated, present
 from ..finish import Group
 from ..reading import joined, refuse_settings
 from ..scoring import ChunkPlan, Part, chunk_rows, part_of
-from ..seen import Seen
 from ..warnings import EvaluationWarning, warned
 from .arrow import reference_of
 from .batches import Batch

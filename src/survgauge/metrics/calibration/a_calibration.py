@@ -14,8 +14,7 @@ from ..._tools.arrays import Floats, whole_number
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import UndefinedMetricError
-from ..score import Score
-from ..support import Support
+from ..score import Score, Support
 from ..task import Task
 from .d_calibration import CalibrationResult, own_times_of, uniform_test
 

@@ -12,21 +12,22 @@ from ..._tools.arrays import Floats, whole_number
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
-from ...estimators.partial_likelihood import PartialLikelihood
+from ...estimators.cox import CoxRegression
+from ...estimators.partial_likelihood import TIES, PartialLikelihood
 from ..checks import read_curves
-from ..cox import TIES, CoxRegression
 from ..score import Clusters, freedom
 from .distance_intervals import Distance, SmoothGap, SmoothRiskGap
 from .inputs import (
+    StatusAtTime,
     checked_time,
     description,
+    events_by,
     put_back,
     read_past,
     refuse_past_follow_up,
     survival_at,
 )
 from .smooth_fit import KNOTS, PseudoRegression, SmoothFit, weighted_quantile
-from .status import StatusAtTime, events_by
 
 _CURVE_POINTS = 100
 

@@ -16,8 +16,7 @@ from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import InputError, SurvgaugeError, UndefinedMetricError, one_of
 from ...estimators.aalen_johansen import coded
-from ..checks import check_curves
-from ..one_cause import one_cause
+from ..checks import check_curves, one_cause
 from ..past_curve import share_of_length
 from ..score import Clusters
 from ..task import Task

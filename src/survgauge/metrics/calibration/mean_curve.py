@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._tools.arrays import Floats, dot
+from ..._tools.arrays import Floats, dot, sorting_order
 from ..._tools.running import BLOCK_VALUES
-from ..._tools.sorting import sorting_order
 from ...data.curves import SurvivalCurves
 from ...errors import UndefinedMetricError
 from ...estimators.kaplan_meier import KaplanMeier

@@ -15,8 +15,7 @@ from ...errors import UndefinedMetricError
 from ...estimators.pseudo_incidence import PseudoIncidence
 from ...estimators.turnbull import Turnbull
 from ..score import Score
-from .inputs import checked_time, interval_description, interval_survival, turnbull_of
-from .status import StatusAtTime
+from .inputs import StatusAtTime, checked_time, interval_description, interval_survival, turnbull_of
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -11,8 +11,7 @@ from ..._tools.arrays import Bools, Floats, Ints, whole_number
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
-from ..checks import check_curves, read_curves
-from ..one_cause import one_cause
+from ..checks import check_curves, one_cause, read_curves
 from .d_calibration import CalibrationResult
 from .inputs import (
     CONVENTIONS,

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, Ints
-from ..._tools.sorting import sorting_order
+from ..._tools.arrays import Bools, Floats, Ints, sorting_order
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...estimators.aalen_johansen import AalenJohansen, coded, free_at

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, Ints, dot, repeated
+from ..._tools.arrays import Bools, Floats, Ints, dot, repeated, sorting_order
 from ..._tools.running import chunks
-from ..._tools.sorting import sorting_order
 from ...errors import UndefinedMetricError
-from ...estimators.risk_sets import combine
-from ..cox import CoxRegression
+from ...estimators.cox import CoxRegression
+from ...estimators.partial_likelihood import combine
 from ..score import Clusters
 from .distance_intervals import SmoothGap
-from .inputs import log_log
-from .status import Pseudo
+from .inputs import Pseudo, log_log
 from .weak_calibration import LeastSquares
 
 # Where Harrell puts the knots: quantiles of the covariate.

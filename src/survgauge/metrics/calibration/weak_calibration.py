@@ -13,11 +13,11 @@ from ..._tools.text import ShortRepr
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, NotApplicableError, UndefinedMetricError, one_of
+from ...estimators.cox import CoxRegression
+from ...estimators.partial_likelihood import TIES
 from ..checks import read_curves
-from ..cox import TIES, CoxRegression
 from ..score import Score, freedom
-from .inputs import description, log_log, put_back, survival_at
-from .status import Pseudo, StatusAtTime
+from .inputs import Pseudo, StatusAtTime, description, log_log, put_back, survival_at
 
 
 @dataclass(frozen=True, repr=False)

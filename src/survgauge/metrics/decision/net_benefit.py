@@ -25,11 +25,10 @@ from ..calibration.inputs import (
 from ..calibration.inputs import (
     survival_at as predicted_survival,
 )
-from ..checks import read_curves
+from ..checks import OneCause, one_cause, read_curves
 from ..conventions import Convention
 from ..ipcw import CensoringWeights
-from ..one_cause import OneCause, one_cause
-from ..probability.treatment import ROUNDING
+from ..probability.doubly_robust import ROUNDING
 from ..score import Score, paired_error
 from ..terms import Terms
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._tools.arrays import Bools, Floats, Ints, vector
-from ..._tools.sorting import look_up
+from ..._tools.arrays import Bools, Floats, Ints, look_up, vector
 from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
 from ...data.interpolation import Scratch
@@ -19,13 +18,12 @@ from ...data.intervals import sampled
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...estimators.estimated_g import Derivative
-from ..checks import check_curves, check_times
+from ..checks import check_curves, check_times, one_cause
 from ..conventions import Convention
 from ..grids import STEPS, equal_steps, grid_weights, snapped
 from ..ipcw import CensoringWeights, check_policy
-from ..one_cause import one_cause
 from ..past_curve import share_of_times
-from ..support import Support
+from ..score import Support
 
 METHODS = ("ipcw", "unweighted", "administrative")
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, Ints, positive
+from ..._tools.arrays import Bools, Floats, Ints, look_up, positive
 from ..._tools.running import chunks
-from ..._tools.sorting import look_up
 from ...data import interpolation as kernel
 from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
@@ -25,8 +24,7 @@ from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError, numbered
 from ..checks import check_curves
 from ..past_curve import share_past
-from ..score import Score
-from ..support import Support
+from ..score import Score, Support
 
 # Nodes and weights of Gauss-Legendre quadrature on [0, 1].
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(4)

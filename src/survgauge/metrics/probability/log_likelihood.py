@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats
-from ..._tools.sorting import look_up
+from ..._tools.arrays import Bools, Floats, look_up
 from ...data import interpolation as kernel
 from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
@@ -15,11 +14,9 @@ from ...data.incidence import IncidenceCurves
 from ...data.interpolation import tail_survival
 from ...data.intervals import IntervalOutcomes
 from ...data.outcomes import Outcomes
-from ..checks import check_curves
+from ..checks import EveryCause, check_curves, every_cause
 from ..intervals import Subjects
-from ..one_cause import EveryCause, every_cause
-from ..score import Score
-from ..support import Support
+from ..score import Score, Support
 from .crps import by_subject, mean_score, refuse_nan_tail, score_inputs
 
 

@@ -16,8 +16,8 @@ from ...data.incidence import IncidenceCurves
 from ...data.interpolation import GridColumns, Scratch
 from ...data.outcomes import Outcomes
 from ...errors import one_of
+from ..checks import every_cause
 from ..conventions import Convention
-from ..one_cause import every_cause
 from ..score import CurveResult, Score
 from ._status import Reader, Status, make_status
 from .status_scores import Logarithmic, Rule, clip_of, integral, integrals, score_curve

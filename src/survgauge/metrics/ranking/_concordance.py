@@ -14,9 +14,9 @@ from ...data.intervals import sampled
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
 from ...estimators.estimated_g import Derivative
+from ..checks import one_cause
 from ..conventions import Convention
 from ..ipcw import CensoringWeights
-from ..one_cause import one_cause
 from ..score import Score, standard_error
 from ._every_pair import every_pair_counts
 from ._pairs import (

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._tools.arrays import Bools, Floats, Ints
+from ..._tools.arrays import Bools, Floats, Ints, sorting_order
 from ..._tools.running import run_all
-from ..._tools.sorting import sorting_order
 
 Counts = NDArray[Any]
 

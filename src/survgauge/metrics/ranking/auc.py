@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, Ints, numbers, to_numpy
-from ..._tools.sorting import sorting_order
+from ..._tools.arrays import Bools, Floats, Ints, numbers, sorting_order, to_numpy
 from ...data.curves import SurvivalCurves
 from ...data.intervals import sampled
 from ...data.outcomes import Outcomes
@@ -19,10 +18,9 @@ from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...estimators.aalen_johansen import AalenJohansen, coded
 from ...estimators.estimated_g import Derivative, EstimatedG
 from ...estimators.kaplan_meier import KaplanMeier
-from ..checks import check_curves, check_times, read_curves
+from ..checks import check_curves, check_times, one_cause, read_curves
 from ..conventions import Convention
 from ..ipcw import CensoringWeights, check_policy
-from ..one_cause import one_cause
 from ..past_curve import share_of_times
 from ..robust_status import happened_at, status_convention, status_support
 from ..score import CurveResult, Score, standard_error

@@ -13,8 +13,7 @@ from ..._tools.text import as_frame, columns, number
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import UndefinedMetricError
-from .concordance import concordance_index
-from .concordance_td import concordance_td
+from .concordance import concordance_index, concordance_td
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..._tools.arrays import Floats
-from ..._tools.sorting import sorting_order
+from ..._tools.arrays import Floats, sorting_order
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError, one_of
-from ..cox import TIES, CoxRegression
+from ...estimators.cox import CoxRegression
+from ...estimators.partial_likelihood import TIES
 from ..score import Score
 from .concordance import checked_risk
 

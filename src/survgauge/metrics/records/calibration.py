@@ -9,13 +9,12 @@ from ...data.predictions import Prediction
 from ..calibration.a_calibration import OwnEvents, OwnTimes, a_calibration, tested
 from ..calibration.d_calibration import d_calibration
 from ..calibration.ici import smooth_hazards, smooth_status
+from ..calibration.inputs import StatusAtTime
 from ..calibration.km_calibration import MeanCurveSums, km_distance
 from ..calibration.observed_expected import ratio_of
 from ..calibration.one_calibration import one_calibration
-from ..calibration.status import StatusAtTime
 from ..calibration.weak_calibration import calibration_slope_cox, intercept_of, slope_of
-from ..probability.doubly_robust import treatment_terms
-from ..probability.treatment import treatment_score
+from ..probability.doubly_robust import treatment_score, treatment_terms
 from ..record import ANY, EVERYTHING, POSITIVE, UNIT, Measured, Metric
 from ..score import Score
 from ..task import Task, supported_time

@@ -8,8 +8,7 @@ import numpy as np
 
 from ...data.predictions import Prediction
 from ..ranking.auc import cumulative_dynamic_auc, robust_auc
-from ..ranking.concordance import concordance_of
-from ..ranking.concordance_td import concordance_td
+from ..ranking.concordance import concordance_of, concordance_td
 from ..ranking.royston import royston_d
 from ..record import ANY, EVERYTHING, UNIT, Measured, Metric
 from ..task import Task, supported_end, supported_time

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from ...data.predictions import Prediction
-from ...estimators.losses import LOSSES
+from ...estimators.residual import LOSSES
 from ...estimators.surrogates import METHODS, Method
 from ..record import EVERYTHING, POSITIVE, Metric
 from ..task import Task, supported_end

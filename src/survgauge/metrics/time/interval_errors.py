@@ -17,8 +17,7 @@ from ...estimators.distribution_derivative import DerivativeSums, DistributionDe
 from ...estimators.turnbull import Turnbull
 from ..checks import check_curves
 from ..intervals import DistributionInside, Inside, Subjects
-from ..score import Score
-from ..support import Support
+from ..score import Score, Support
 
 METHODS = ("hinge", "expected")
 LOSSES = ("absolute", "squared")

@@ -13,12 +13,11 @@ from ...data.incidence import CauseCurves
 from ...errors import InputError, UndefinedMetricError, numbered
 from ...estimators.doubly_robust import DoublyRobust
 from ...estimators.estimated_g import Derivative
-from ...estimators.losses import Loss
 from ...estimators.reference import thinned_out
+from ...estimators.residual import Loss
 from ...estimators.surrogates import METHODS, Setting, Surrogates
 from ..checks import given_entry_of
-from ..score import Score
-from ..support import Support
+from ..score import Score, Support
 from ..terms import Terms
 
 #: Key of the support, where there are such subjects.

@@ -17,13 +17,12 @@ from ...data.intervals import IntervalOutcomes, sampled
 from ...data.outcomes import Outcomes
 from ...errors import InputError, as_names, one_of
 from ...estimators.estimated_g import EstimatedG
-from ...estimators.losses import LOSSES
 from ...estimators.reference import Reference
+from ...estimators.residual import LOSSES
 from ...estimators.setting import check_same_causes
 from ...estimators.surrogates import METHODS, Method, Setting
-from ..checks import absent_replaced
+from ..checks import absent_replaced, one_cause, with_causes
 from ..conventions import Convention, takes_settings
-from ..one_cause import one_cause, with_causes
 from ..score import Score
 from ..task import Task, supported_end
 from .interval_errors import interval_error

@@ -16,9 +16,9 @@ from ...errors import UndefinedMetricError
 from ...evaluation.inference import interval
 from ...metrics.calibration.d_calibration import CalibrationResult, d_calibration
 from ...metrics.calibration.ici import ICIResult, smooth_status
+from ...metrics.calibration.inputs import StatusAtTime
 from ...metrics.calibration.observed_expected import ratio_of
 from ...metrics.calibration.risk_rates import risk_groups
-from ...metrics.calibration.status import StatusAtTime
 from ...metrics.calibration.weak_calibration import slope_of
 from ...metrics.score import Clusters, Score, standard_error
 from ._base import Display, Scores, Source, measure_each, members, time_of_interest

@@ -22,8 +22,11 @@ from sklearn.linear_model import Ridge  # noqa: E402
 from sklearn.model_selection import KFold  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 
-from survgauge.data.encoding import Encoding, encoded_width  # noqa: E402
-from survgauge.data.preprocessing import Preprocessor  # noqa: E402
+from survgauge.data.preprocessing import (  # noqa: E402
+    Encoding,
+    Preprocessor,
+    encoded_width,
+)
 from survgauge.errors import InputError, MissingExtraError  # noqa: E402
 
 

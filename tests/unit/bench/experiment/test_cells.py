@@ -37,7 +37,7 @@ from survgauge.bench.experiment.process import (
     time_limit,
 )
 from survgauge.data.estimators import predict
-from survgauge.data.folds import SurvivalKFold
+from survgauge.evaluation.scorers import SurvivalKFold
 from survgauge.metrics.task import Task
 
 PARTS = "experiment_parts"

@@ -21,7 +21,7 @@ from strategies import outcomes_with_event, pair
 from survgauge import InputError, KaplanMeier, Outcomes, SurvivalCurves, models
 from survgauge.estimators.learners import ModelFacts
 from survgauge.estimators.learners.base import SurvivalModel
-from survgauge.estimators.learners.steps import BaselineHazard
+from survgauge.estimators.learners.trees import BaselineHazard
 
 CLASSICAL = ("lr", "km", "coxph", "aft", "gbm_c", "gbm_tree", "rsf")
 NEEDS = {"aft": "lifelines", "rsf": "sksurv"}
@@ -395,9 +395,8 @@ def test_raw_frames_through_the_preprocessor():
     pandas = pytest.importorskip("pandas", reason="frames are pandas'")
     from sklearn.model_selection import cross_validate
 
-    from survgauge.data.folds import SurvivalKFold
     from survgauge.data.preprocessing import Preprocessor
-    from survgauge.evaluation.scorers import scorer
+    from survgauge.evaluation.scorers import SurvivalKFold, scorer
 
     X, y = example(n=90)
     frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1]})

@@ -31,7 +31,7 @@ from survgauge.bench.models.torch_models import (
     sca,
     training,
 )
-from survgauge.estimators.learners.steps import far_grid
+from survgauge.estimators.learners.trees import far_grid
 
 NAMES = ("mtlr", "deephit", "smdn", "sca")
 BINNED = ("mtlr", "deephit")
@@ -596,7 +596,7 @@ def test_classes_are_where_the_registry_says():
 def test_networks_beat_kaplan_meier_on_support(name):
     from survgauge.bench.censoring import semisynthetic
     from survgauge.bench.datasets import load
-    from survgauge.data.folds import SurvivalKFold
+    from survgauge.evaluation.scorers import SurvivalKFold
 
     try:
         data = load("support")

@@ -7,9 +7,15 @@ import pytest
 
 import survgauge as sg
 from survgauge.data.outcomes import Outcomes
-from survgauge.estimators.blending.blend import Blend, LearningTask, likelihoods, mixture_weights
-from survgauge.estimators.blending.distributions import POINTS, REACH, continued, late_shape
-from survgauge.estimators.blending.members import MEMBERS, Grid
+from survgauge.estimators.blending.call import POINTS, REACH, continued, late_shape
+from survgauge.estimators.blending.members import (
+    MEMBERS,
+    Blend,
+    Grid,
+    LearningTask,
+    likelihoods,
+    mixture_weights,
+)
 
 BASE = ["km", "cox"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.metrics.calibration import d_calibration as kernel
 from survgauge.metrics.calibration import inputs, risk_rates, smooth_fit
-from survgauge.metrics.calibration import uniform_distance as kernel
 from survgauge.metrics.checks import check_curves
 
 

@@ -10,9 +10,8 @@ import survgauge as sg
 from survgauge.estimators.aalen_johansen import free_at
 from survgauge.estimators.pseudo_incidence import PseudoIncidence
 from survgauge.metrics.calibration import smooth_fit
-from survgauge.metrics.calibration.inputs import cause_survival
+from survgauge.metrics.calibration.inputs import StatusAtTime, cause_survival
 from survgauge.metrics.calibration.risk_rates import shared_shape
-from survgauge.metrics.calibration.status import StatusAtTime
 from survgauge.metrics.calibration.weak_calibration import intercept_of
 
 GRID = np.array([1.0, 2.0, 4.0, 6.0, 9.0, 40.0])

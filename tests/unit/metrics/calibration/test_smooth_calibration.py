@@ -15,9 +15,9 @@ from survgauge import (
     evaluate,
 )
 from survgauge.estimators import partial_likelihood as _partial_likelihood
+from survgauge.estimators.cox import CoxRegression
 from survgauge.metrics.calibration.ici import integrated_calibration_index_cox
 from survgauge.metrics.calibration.smooth_fit import restricted_cubic_spline
-from survgauge.metrics.cox import CoxRegression
 
 
 def simulated(n, seed, tied=False, distort=1.0):

@@ -8,8 +8,8 @@ from scipy.stats import kstwo
 
 import survgauge as sg
 from survgauge.estimators.kaplan_meier import KaplanMeier
-from survgauge.metrics.calibration import uniform_distance as kernel
-from survgauge.metrics.calibration.uniform_distance import _distances, drawn_tail, exact_tail
+from survgauge.metrics.calibration import d_calibration as kernel
+from survgauge.metrics.calibration.d_calibration import _distances, drawn_tail, exact_tail
 
 LINE = sg.SurvivalCurves([0, 1], [[1.0, 0.0]])
 

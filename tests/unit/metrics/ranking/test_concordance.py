@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 import survgauge as sg
 from survgauge.errors import InputError, UndefinedMetricError
 from survgauge.metrics.conventions import Convention
-from survgauge.metrics.ranking.concordance import comparable_pairs, concordance_index
-from survgauge.metrics.ranking.concordance_td import concordance_td
+from survgauge.metrics.ranking.concordance import (
+    comparable_pairs,
+    concordance_index,
+    concordance_td,
+)
 from survgauge.metrics.score import standard_error
 
 relaxed = settings(deadline=None)

@@ -10,9 +10,8 @@ import pytest
 from scipy.integrate import quad
 
 import survgauge as sg
-from survgauge.estimators.losses import LOSSES
 from survgauge.estimators.reference import Reference
-from survgauge.estimators.residual import ResidualDistribution
+from survgauge.estimators.residual import LOSSES, ResidualDistribution
 
 
 def test_a_censored_subject_at_zero_counts_whether_or_not_others_are_lost():

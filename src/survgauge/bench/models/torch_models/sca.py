@@ -15,7 +15,7 @@ from ...._tools.arrays import Floats, positive, whole_number
 from ....data.curves import SurvivalCurves
 from ....data.outcomes import Outcomes
 from ....estimators.kaplan_meier import KaplanMeier
-from ....estimators.learners.steps import REACH, far_grid
+from ....estimators.learners.trees import REACH, far_grid
 from ..registry import FACTS
 from .training import (
     Batch,

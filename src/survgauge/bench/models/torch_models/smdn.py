@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ...._tools.arrays import Floats, positive, whole_number
 from ....data.curves import SurvivalCurves
 from ....data.outcomes import Outcomes
-from ....estimators.learners.steps import far_grid
+from ....estimators.learners.trees import far_grid
 from ..registry import FACTS
 from .training import Batch, TorchModel, linear
 
