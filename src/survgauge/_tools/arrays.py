@@ -1,4 +1,4 @@
-"""Arrays: anything array-like comes in and is checked; sums, sorting and look-ups of many values."""
+"""Arrays: what is array-like comes in and is checked; sums, sorting and look-ups of many values."""
 
 from __future__ import annotations
 
