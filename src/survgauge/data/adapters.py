@@ -119,8 +119,8 @@ def _is_pair(obj: Any) -> bool:
 
 def is_flat(obj: Any) -> bool:
     """Whether this is one number per subject rather than curves."""
-    frame = hasattr(obj, "columns") and hasattr(obj, "index")
-    if frame or are_steps(obj) or _is_pair(obj):
+    # Asked for the dimensions of curves, NumPy would read them one by one.
+    if are_curves(obj) or isinstance(obj, IncidenceCurves):
         return False
     shape = getattr(obj, "shape", None)
     if shape is not None:

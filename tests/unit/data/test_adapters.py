@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.data.adapters import is_flat
 
 
 class Step:
@@ -41,6 +42,17 @@ def test_step_functions_share_or_merge_their_grids():
     assert len(sg.as_curves(as_array)) == 1
     with pytest.raises(sg.InputError, match="end at the same time"):
         sg.as_curves([Step([1, 3], [0.9, 0.5]), Step([2, 4], [0.8, 0.1])])
+
+
+class Untouched(sg.SurvivalCurves):
+    """Curves that nobody reads one by one."""
+
+    def __getitem__(self, rows):
+        raise AssertionError("read one by one")
+
+
+def test_curves_are_not_read_one_by_one_to_tell_what_they_are():
+    assert not is_flat(Untouched([1, 2], [[0.9, 0.5], [0.8, 0.1]]))
 
 
 def test_what_cannot_be_curves_is_refused():
