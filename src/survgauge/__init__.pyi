@@ -27,8 +27,8 @@ from .estimators.aalen_johansen import AalenJohansen as AalenJohansen
 from .estimators.aalen_johansen import subdistribution_weights as subdistribution_weights
 from .estimators.blending import conditional as conditional
 from .estimators.conditional import Conditional as Conditional
-from .estimators.counts import OutcomeCounts as OutcomeCounts
 from .estimators.kaplan_meier import KaplanMeier as KaplanMeier
+from .estimators.reference import OutcomeCounts as OutcomeCounts
 from .estimators.reference import Reference as Reference
 from .estimators.reference import reference_curves as reference_curves
 from .estimators.surrogates import Method as Method
@@ -86,13 +86,13 @@ from .metrics.calibration.weak_calibration import WeakCalibration as WeakCalibra
 from .metrics.calibration.weak_calibration import calibration_slope as calibration_slope
 from .metrics.calibration.weak_calibration import calibration_slope_cox as calibration_slope_cox
 from .metrics.calibration.weak_calibration import weak_calibration as weak_calibration
-from .metrics.censoring_tests import CensoringTest as CensoringTest
-from .metrics.censoring_tests import censoring_test as censoring_test
 from .metrics.conventions import Convention as Convention
 from .metrics.decision.net_benefit import NetBenefit as NetBenefit
 from .metrics.decision.net_benefit import net_benefit as net_benefit
 from .metrics.decision.risk_groups import RiskGroups as RiskGroups
 from .metrics.decision.risk_groups import risk_groups as risk_groups
+from .metrics.group_tests import CensoringTest as CensoringTest
+from .metrics.group_tests import censoring_test as censoring_test
 from .metrics.probability.brier import binomial_log_likelihood as binomial_log_likelihood
 from .metrics.probability.brier import brier_score as brier_score
 from .metrics.probability.brier import brier_skill as brier_skill

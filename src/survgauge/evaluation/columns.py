@@ -18,8 +18,7 @@ from .._tools.arrays import Floats, repeated, stored_once
 from ..data.curves import SurvivalCurves
 from ..data.predictions import Prediction
 from ..errors import SurvgaugeError, UndefinedMetricError
-from ..estimators.distribution_derivative import DistributionDerivative
-from ..estimators.estimated_g import Derivative
+from ..estimators.estimated_g import Derivative, DistributionDerivative
 from ..metrics.past_curve import PastReads
 from ..metrics.record import Key, Metric
 from ..metrics.score import Score, Support

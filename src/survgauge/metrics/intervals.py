@@ -12,7 +12,7 @@ from ..data.curves import SurvivalCurves
 from ..data.intervals import IntervalOutcomes, sampled
 from ..errors import InputError
 from ..estimators.conditional import Conditional
-from ..estimators.distribution_derivative import DistributionDerivative, EstimatedDistribution
+from ..estimators.estimated_g import DistributionDerivative, EstimatedDistribution
 from ..estimators.turnbull import Turnbull
 from .checks import check_curves
 from .score import Score, Support

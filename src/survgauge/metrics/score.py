@@ -14,8 +14,7 @@ from .._old_names import old_attribute
 from .._tools.arrays import Floats, Ints, dot, one_number, probability
 from .._tools.text import ShortRepr
 from ..errors import UndefinedMetricError, numbered, one_of
-from ..estimators.distribution_derivative import DistributionDerivative
-from ..estimators.estimated_g import Derivative
+from ..estimators.estimated_g import Derivative, DistributionDerivative
 
 #: How many subjects are named one by one.
 _NAMED = 5

@@ -19,8 +19,7 @@ from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..estimators.conditional import Conditional, check_conditional
-from ..estimators.distribution_derivative import EstimatedDistribution
-from ..estimators.estimated_g import EstimatedG, WholeG, ask_g, g_source
+from ..estimators.estimated_g import EstimatedDistribution, EstimatedG, WholeG, ask_g, g_source
 from ..estimators.kaplan_meier import KaplanMeier
 from ..estimators.reference import Reference, reference_curves
 from ..estimators.surrogates import Setting, make_setting

@@ -15,8 +15,7 @@ import numpy as np
 from .._old_names import takes_old_arguments
 from .._tools.arrays import Floats, numbers, stored_once
 from ..errors import InputError, UndefinedMetricError
-from ..estimators.distribution_derivative import DistributionDerivative
-from ..estimators.estimated_g import Derivative
+from ..estimators.estimated_g import Derivative, DistributionDerivative
 from .score import Score, Support
 from .score import root_of as root_of
 

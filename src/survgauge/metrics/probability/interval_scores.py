@@ -10,11 +10,7 @@ import numpy as np
 from ..._tools.arrays import Bools, Floats, positive
 from ...data.curves import SurvivalCurves
 from ...errors import UndefinedMetricError, numbered
-from ...estimators.distribution_derivative import (
-    DerivativeSums,
-    DistributionDerivative,
-    EstimatedDistribution,
-)
+from ...estimators.estimated_g import DerivativeSums, DistributionDerivative, EstimatedDistribution
 from ...estimators.turnbull import Turnbull
 from ..checks import check_curves, check_times
 from ..grids import equal_steps, grid_weights

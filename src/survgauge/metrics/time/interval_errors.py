@@ -13,7 +13,7 @@ from ...data.adapters import are_curves
 from ...data.curves import SurvivalCurves
 from ...data.intervals import IntervalOutcomes
 from ...errors import UndefinedMetricError, numbered, one_of
-from ...estimators.distribution_derivative import DerivativeSums, DistributionDerivative
+from ...estimators.estimated_g import DerivativeSums, DistributionDerivative
 from ...estimators.turnbull import Turnbull
 from ..checks import check_curves
 from ..intervals import DistributionInside, Inside, Subjects
