@@ -44,8 +44,11 @@ def go(plan, store, **options):
 
 
 def files(store):
+    """Finished cells: what a killed process was just writing has a temporary, hidden name."""
     return {
-        path.relative_to(store): path.read_bytes() for path in (store / "cells").rglob("*.parquet")
+        path.relative_to(store): path.read_bytes()
+        for path in (store / "cells").rglob("*.parquet")
+        if not path.name.startswith(".")
     }
 
 
