@@ -52,6 +52,15 @@ class CellTask:
     #: Metrics that the user registered: a process that is handed them has them.
     metrics: tuple[Metric, ...] = ()
 
+    @property
+    def threads(self) -> int:
+        """Threads of linear algebra inside a process."""
+        return self.cell.plan.threads
+
+    def run(self, *given: Any) -> Outcome:
+        """Run the cell, see `execute`."""
+        return execute(self, *given)
+
 
 @dataclass(frozen=True)
 class Outcome:

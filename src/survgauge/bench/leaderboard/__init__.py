@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .results import Board
+from .running import run
 
-__all__ = ["Board"]
+__all__ = ["Board", "run"]

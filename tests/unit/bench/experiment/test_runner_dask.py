@@ -20,7 +20,7 @@ import pandas as pd
 from experiment_plans import numbers, toy_plan
 
 from survgauge.bench.experiment import run
-from survgauge.bench.experiment.runner import connect
+from survgauge.bench.experiment.engines import connect
 from survgauge.errors import InputError
 
 TESTS = Path(__file__).resolve().parents[3]

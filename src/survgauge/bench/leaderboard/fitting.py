@@ -1,0 +1,407 @@
+"""One fit: a model on one fold, and what it predicts for the subjects who were held out."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+import traceback
+import warnings
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from ..._tools.arrays import Floats
+from ...data.curves import SurvivalCurves
+from ...data.estimators import predict
+from ...data.folds import SurvivalKFold
+from ...data.outcomes import Outcomes
+from ...data.predictions import Prediction
+from ...errors import InputError, UndefinedMetricError, one_of
+from ...metrics.registry import REGISTRY
+from ...metrics.task import Task
+from ..experiment.cells import Outcome, failed
+from ..experiment.files import Arrays
+from ..experiment.grid import digest, slug
+from ..experiment.process import ONE_CELL, CellTimeoutError, limit_threads, time_limit
+from ..experiment.specs import ModelSpec, look_in
+from .problems import Design, Problem, Split, problem_of
+from .spaces import SPACES, draw
+
+#: As a model comes, and after a search for the least IBS or the least time error.
+SETTINGS = ("default", "tuned-ibs", "tuned-mae")
+#: What each search minimises.
+_CRITERIA = {"tuned-ibs": "ibs", "tuned-mae": "mae_within"}
+#: Parameters that a search tries, the first of which are the defaults, and its folds.
+DRAWS, INNER_FOLDS = 8, 3
+#: Goes up when fits come to different numbers, so that old cells are not reused.
+_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class OwnModel:
+    """A model that a caller hands over: a class or an object with `fit` and a way to predict."""
+
+    label: str
+    prototype: Any
+
+    @property
+    def name(self) -> str:
+        """Same as the label."""
+        return self.label
+
+    def identity(self) -> dict[str, Any]:
+        """What its predictions depend on, as far as the object says."""
+        kind = self.prototype if isinstance(self.prototype, type) else type(self.prototype)
+        known = getattr(self.prototype, "get_params", None)
+        params = known(deep=False) if callable(known) and kind is not self.prototype else {}
+        told = {key: repr(value) for key, value in sorted(params.items())}
+        return {"name": self.label, "class": f"{kind.__module__}:{kind.__qualname__}", **told}
+
+    def build(self, seed: int, **params: Any) -> Any:
+        """Make a fresh one; `seed` goes to models that draw."""
+        own = self.prototype
+        model = own() if isinstance(own, type) else copy.deepcopy(own)
+        if params:
+            model.set_params(**params)
+        return _seeded(model, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class NamedModel:
+    """A model of the package, or of a module of the caller's (``module:Class``)."""
+
+    spec: ModelSpec
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return self.spec.label
+
+    @property
+    def name(self) -> str:
+        """What the list of models calls it."""
+        return self.spec.name
+
+    def identity(self) -> dict[str, Any]:
+        """What its predictions depend on."""
+        return self.spec.entry()
+
+    def build(self, seed: int, **params: Any) -> Any:
+        """Make a fresh one; `seed` goes to models that draw."""
+        return replace(self.spec, params={**self.spec.params, **params}).build(seed)
+
+
+Entrant = OwnModel | NamedModel
+
+
+def entrants(models: Iterable[Any] | Mapping[str, Any]) -> list[Entrant]:
+    """Read names, ``module:Class``, tables with parameters, or objects by name."""
+    given = models.items() if isinstance(models, Mapping) else ((None, each) for each in models)
+    found = [_entrant(label, each) for label, each in given]
+    labels = [each.label for each in found]
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice:
+        raise InputError(f"models has {twice[0]!r} twice; give a mapping of names to models")
+    return found
+
+
+def _entrant(label: str | None, given: Any) -> Entrant:
+    if isinstance(given, str) and ":" in given:
+        given = {"name": given.partition(":")[2], "class": given}
+    if isinstance(given, str | Mapping | ModelSpec):
+        if isinstance(given, str) and label is not None:
+            given = {"name": given, "label": label}
+        return NamedModel(ModelSpec.of(given))
+    if not hasattr(given, "fit"):
+        raise InputError(
+            f"models must be names ('survgauge models' lists them), 'module:Class', or objects "
+            f"with fit; got {type(given).__name__} {given!r}"
+        )
+    kind = given if isinstance(given, type) else type(given)
+    return OwnModel(label or kind.__name__, given)
+
+
+def _seeded(model: Any, seed: int) -> Any:
+    known = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    if "random_state" in known and known["random_state"] is None:
+        model.set_params(random_state=seed)
+    return model
+
+
+def can_be_tuned(model: Entrant) -> bool:
+    """Whether there is a space to search."""
+    return isinstance(model, NamedModel) and model.spec.home is None and model.name in SPACES
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A model on one fold; with `tuned` both searches, which share their fits."""
+
+    design: Design
+    track: str
+    dataset: str
+    repeat: int
+    fold: int
+    model: Any
+    tuned: bool
+    #: Checksum of the data and of the fold.
+    content: str
+    #: As the store asks: it holds no distribution.
+    is_distribution = False
+
+    @cached_property
+    def digest(self) -> str:
+        """What the result depends on."""
+        search = [DRAWS, INNER_FOLDS] if self.tuned else None
+        parts = [_VERSION, self.design.seed, self.content, self.model.identity(), search]
+        return digest([*parts, self.track, self.dataset, self.repeat, self.fold])
+
+    @property
+    def path(self) -> str:
+        """Name of its file in a store, without the ending."""
+        label = slug(f"{self.model.label}{'-tuned' if self.tuned else ''}")
+        where = f"{slug(self.dataset)}/{self.track}"
+        return f"{where}/r{self.repeat}-f{self.fold}-{label}-{self.digest}"
+
+    @property
+    def prediction_path(self) -> str:
+        """Name of the file with its predictions: another one, so that neither passes for both."""
+        return f"{self.path}-held-out"
+
+    def distributions(self) -> list[Any]:
+        """None: a fit needs nothing of the store."""
+        return []
+
+    def names(self) -> dict[str, Any]:
+        """What it is about."""
+        return {
+            "track": self.track,
+            "dataset": self.dataset,
+            "repeat": self.repeat,
+            "fold": self.fold,
+            "model": self.model.label,
+        }
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Settings that its predictions are for."""
+        return SETTINGS[1:] if self.tuned else SETTINGS[:1]
+
+    def integer(self, purpose: str, *more: str | int) -> int:
+        """Seed of this fit for one purpose."""
+        where = (self.track, self.dataset, self.repeat, self.fold, self.model.label)
+        return self.design.integer(purpose, *where, *more)
+
+    def __str__(self) -> str:
+        where = f"{self.dataset} ({self.track}) / repeat {self.repeat} / fold {self.fold}"
+        return f"{where} / {self.model.label}{', tuned' if self.tuned else ''}"
+
+
+@dataclass(frozen=True)
+class FitTask:
+    """What a worker is handed."""
+
+    cell: Any
+    #: Checksum of the dataset, so that all machines work on the same data.
+    checksum: str
+    timeout: float | None = None
+    #: Where modules of the caller's are looked for.
+    folder: str | None = None
+    threads: int = 1
+
+    def run(self, *_: Any) -> Outcome:
+        """Fit and predict; whatever goes wrong becomes a record with its traceback."""
+        begun = time.perf_counter()
+        look_in(self.folder)
+        with ONE_CELL, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                limit_threads(self.threads)
+                rows, arrays = self._fits()
+            except (Exception, CellTimeoutError) as error:
+                trace = "".join(traceback.format_exception(error))
+                seconds = time.perf_counter() - begun
+                return failed(self.cell, type(error).__name__, str(error), trace, seconds)
+        return Outcome("ok", rows, arrays, None, time.perf_counter() - begun)
+
+    def _fits(self) -> tuple[list[dict[str, Any]], Arrays]:
+        cell = self.cell
+        problem = problem_of(cell.design, cell.track, cell.dataset)
+        if problem.checksum != self.checksum:
+            raise InputError(
+                f"dataset {cell.dataset!r} differs from the one that the run began with: its "
+                f"checksum is {problem.checksum[:16]}, expected {self.checksum[:16]}"
+            )
+        split = problem.split(cell.repeat, cell.fold)
+        cell.model.build(0)  # imports libraries, which take time and bring thread pools
+        limit_threads(self.threads)
+        rows, arrays = [], dict[str, Any]()
+        with time_limit(self.timeout):
+            for settings, fit in _chosen(cell, problem, split).items():
+                row = {**cell.names(), "settings": settings, "digest": cell.digest}
+                rows.append({**row, **fit.row()})
+                arrays |= {f"{settings}.{kind}": values for kind, values in fit.arrays.items()}
+        return rows, arrays
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Predictions for the held-out subjects, and what they cost."""
+
+    arrays: Arrays
+    seconds_fit: float
+    seconds_predict: float
+    params: Mapping[str, Any]
+
+    def row(self) -> dict[str, Any]:
+        """What the table of fits says."""
+        chosen = json.dumps(dict(self.params), sort_keys=True, default=repr)
+        spent = {"seconds_fit": self.seconds_fit, "seconds_predict": self.seconds_predict}
+        return {"status": "ok", "message": "", **spent, "chosen": chosen}
+
+
+def _chosen(cell: Cell, problem: Problem, split: Split) -> dict[str, _Fit]:
+    """Fit with the parameters of each setting; equal parameters are fitted once."""
+    seed = cell.integer("model")
+
+    def fit(params: Mapping[str, Any]) -> _Fit:
+        return _fitted(
+            cell.model, params, seed, split.X_train, split.y_train, split.X_test, problem
+        )
+
+    if not cell.tuned:
+        return {"default": fit({})}
+    begun = time.perf_counter()
+    best = _search(cell, problem, split)
+    spent = time.perf_counter() - begun
+    fits = dict[str, _Fit]()
+    for settings, params in best.items():
+        known = next((f for f in fits.values() if f.params == params), None)
+        found = fit(params) if known is None else known
+        add = spent if known is None else 0.0
+        fits[settings] = _Fit(
+            found.arrays, found.seconds_fit + add, found.seconds_predict, found.params
+        )
+    return fits
+
+
+def _fitted(
+    entrant: Entrant,
+    params: Mapping[str, Any],
+    seed: int,
+    X: Floats,
+    y: Outcomes,
+    X_test: Floats,
+    problem: Problem,
+) -> _Fit:
+    model = entrant.build(seed, **params)
+    begun = time.perf_counter()
+    model.fit(X, y)
+    between = time.perf_counter()
+    arrays = read_off(predict(model, X_test), problem.grid)
+    return _Fit(arrays, between - begun, time.perf_counter() - between, params)
+
+
+def _search(cell: Cell, problem: Problem, split: Split) -> dict[str, Mapping[str, Any]]:
+    """Parameters with the least loss on inner folds of the training rows, for each criterion."""
+    rng = cell.design.stream("search", *map(str, cell.names().values()))
+    draws = [{}, *(draw(cell.model.name, rng) for _ in range(DRAWS - 1))]
+    folds = SurvivalKFold(INNER_FOLDS, cell.integer("inner folds")).folds(split.y_train)
+    task = Task.of(split.y_train, split.y_train, tau=problem.horizon)
+    losses, last = list[dict[str, float]](), Exception("no parameters were tried")
+    for number, params in enumerate(draws):
+        try:
+            held_out = _held_out(cell, params, number, folds, problem, split)
+            losses.append(_losses(task, held_out))
+        except Exception as error:  # a draw that cannot be fitted loses
+            last = error
+            losses.append(dict.fromkeys(_CRITERIA.values(), np.inf))
+    best = dict[str, Mapping[str, Any]]()
+    for settings, metric in _CRITERIA.items():
+        each = [loss[metric] for loss in losses]
+        if not np.isfinite(min(each)):
+            if all(not np.isfinite(v) for loss in losses for v in loss.values()):
+                raise last
+            continue  # a model without curves has no Brier score
+        best[settings] = draws[int(np.argmin(each))]
+    return best
+
+
+def _held_out(
+    cell: Cell,
+    params: Mapping[str, Any],
+    number: int,
+    folds: Any,
+    problem: Problem,
+    split: Split,
+) -> Prediction:
+    """Predictions for all training subjects, each from the inner fold that held it out."""
+    X, y, parts = split.X_train, split.y_train, list[tuple[Any, Arrays]]()
+    for inner in range(INNER_FOLDS):
+        train, test = np.flatnonzero(folds != inner), np.flatnonzero(folds == inner)
+        seed = cell.integer("inner model", number, inner)
+        fit = _fitted(cell.model, params, seed, X[train], y[train], X[test], problem)
+        parts.append((test, fit.arrays))
+    return pooled(parts, len(y), problem.grid)
+
+
+def _losses(task: Task, prediction: Prediction) -> dict[str, float]:
+    """Loss of each criterion; infinite where the prediction offers none."""
+    found = {}
+    for metric in _CRITERIA.values():
+        record, value = REGISTRY[metric], float("inf")
+        with suppress(UndefinedMetricError):
+            if prediction.has(record.needs):
+                value = record.measure(task, prediction).value
+        found[metric] = value if np.isfinite(value) else np.inf
+    return found
+
+
+# -- predictions as arrays -------------------------------------------------------------------------
+
+
+def read_off(prediction: Prediction, grid: Floats) -> Arrays:
+    """Read curves at the times of the grid; times and risks are kept as they are."""
+    if prediction.curves is not None:
+        curves = prediction.curves
+        if curves.tail == "nan":
+            curves = curves.with_tail("hold")
+        values = np.clip(curves.at(grid), 0.0, 1.0)
+        if np.isnan(values).any():
+            raise InputError("predicted curves have NaN")
+        return {"survival": np.minimum.accumulate(values, axis=1).astype(np.float32)}
+    if prediction.kind == "times":
+        return {"time": np.asarray(prediction.times, dtype=np.float64)}
+    return {"risk": np.asarray(prediction.risk, dtype=np.float64)}
+
+
+def pooled(parts: Iterable[tuple[Any, Arrays]], n: int, grid: Floats) -> Prediction:
+    """Put the predictions of all folds together, one for each subject.
+
+    Risks of different folds have no common scale, so each counts by its rank in its fold; folds are
+    alike in their outcomes.
+    """
+    parts = list(parts)
+    kinds = {kind for _, arrays in parts for kind in arrays}
+    one_of("kind of prediction", next(iter(kinds)), ("survival", "time", "risk"))
+    if len(kinds) > 1:
+        raise InputError(f"folds have predictions of different kinds: {', '.join(sorted(kinds))}")
+    (kind,) = kinds
+    width: tuple[int, ...] = (n, len(grid)) if kind == "survival" else (n,)
+    whole: Any = np.full(width, np.nan, dtype=np.float32 if kind == "survival" else np.float64)
+    for rows, arrays in parts:
+        values = arrays[kind]
+        whole[rows] = _ranks(values) if kind == "risk" else values
+    if kind == "survival":
+        return Prediction(SurvivalCurves(grid, whole), None, None)
+    return Prediction(None, whole, None) if kind == "time" else Prediction(None, None, whole)
+
+
+def _ranks(risk: Floats) -> Floats:
+    return (rankdata(risk) - 0.5) / len(risk)

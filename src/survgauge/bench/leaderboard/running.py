@@ -1,0 +1,359 @@
+"""Run a leaderboard: fit everything into a store, then score all of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from ..._tools.arrays import positive
+from ..._tools.writing import now
+from ...errors import InputError, as_names, one_of
+from ..experiment.engines import check_engine, client_of, greet, run_tasks
+from ..experiment.files import Arrays
+from ..experiment.process import machine, package_versions
+from ..experiment.progress import RunProgress
+from ..experiment.specs import looking_in
+from ..experiment.store import Store
+from ..models import FACTS, available
+from .fitting import DRAWS, INNER_FOLDS, SETTINGS, Cell, Entrant, FitTask, can_be_tuned, entrants
+from .problems import Design, Problem, problems
+from .results import BASELINE, COLUMNS, Board, frame_of
+from .scoring import Name, scored
+
+#: Models that are made for several causes, which these datasets do not have.
+_OF_CAUSES = ("aalen_johansen", "cause_specific_cox")
+#: Where a store keeps its board, and the cards of submissions.
+BOARD, SUBMISSIONS = "board", "submissions"
+SUBMITTED = "submitted"
+#: What a card says that the table of models shows.
+CARD = ("title", "authors", "code", "training_data", "hardware", "notes")
+
+
+class BoardStore(Store):
+    """Store of a leaderboard: predictions of each fold, times, failures, submissions, the board."""
+
+    def arrays(self, cell: Cell) -> Arrays | None:
+        """Predictions of a fit; None where there are none or they are damaged."""
+        with suppress(InputError):
+            return self.inputs(cell)[0]  # type: ignore[arg-type]
+        return None
+
+    def broken(self, cells: Iterable[Cell]) -> dict[Path, str]:
+        """Files of finished fits that are damaged, or whose predictions are gone."""
+        found = self.damaged(list(cells))  # type: ignore[arg-type]
+        finished = self._listed("cells")
+        for cell in cells:
+            if cell.path in finished and self.arrays(cell) is None:
+                # Both go: without its row the fit counts as not run.
+                for kind, path in (("cells", cell.path), ("predictions", cell.prediction_path)):
+                    ending = ".parquet" if kind == "cells" else ".npz"
+                    found[self.root / kind / f"{path}{ending}"] = "its predictions are gone"
+        return found
+
+    def rows(self, cell: Cell) -> list[dict[str, Any]]:
+        """Rows of the table of fits: what it cost, or why it failed."""
+        table = self._undamaged("cells", cell)  # type: ignore[arg-type]
+        if table is not None:
+            rows: list[dict[str, Any]] = table.to_pylist()
+            return rows
+        failure = self._undamaged("failures", cell) or {}  # type: ignore[arg-type]
+        told = {"status": "failed", "message": f"{failure.get('error')}: {failure.get('message')}"}
+        if not failure:
+            told = {"status": "missing", "message": "it has not run"}
+        return [{**cell.names(), "settings": each, **told} for each in cell.settings]
+
+    def design(self) -> Design:
+        """Read what the tasks of the run are."""
+        from ..experiment.files import DamagedError, read_json
+
+        try:
+            return Design.read(read_json((self.root / "plan.json").read_bytes()))
+        except FileNotFoundError:
+            raise InputError(
+                f"{self.root} holds no leaderboard; survgauge bench leaderboard makes one"
+            ) from None
+        except (DamagedError, TypeError) as error:
+            raise InputError(f"{self.root / 'plan.json'} is damaged ({error})") from error
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run fits: tasks, models, settings."""
+
+    design: Design
+    models: Sequence[Entrant]
+    settings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, for the store."""
+        models = [model.identity() for model in self.models]
+        return {**self.design.to_dict(), "models": models, "settings": list(self.settings)}
+
+    def cells(self, made: Iterable[Problem]) -> list[Cell]:
+        """All fits; models vary fastest, so that neighbours share their data."""
+        kinds = sorted({settings != SETTINGS[0] for settings in self.settings})
+        return [
+            cell_of(problem, repeat, fold, model, tuned)
+            for problem in made
+            for repeat in range(self.design.repeats)
+            for fold in range(self.design.folds)
+            for model in self.models
+            for tuned in ([False, True] if model.label == BASELINE else kinds)
+            if not tuned or can_be_tuned(model)
+        ]
+
+
+def cell_of(problem: Problem, repeat: int, fold: int, model: Any, tuned: bool = False) -> Cell:
+    """Make the fit of a model on a fold."""
+    content = problem.checksum + problem.fold_checksum(repeat, fold)
+    return Cell(problem.design, *problem.place, repeat, fold, model, tuned, content)
+
+
+def run(
+    models: Iterable[Any] | Mapping[str, Any] | None = None,
+    datasets: Iterable[str] | None = None,
+    *,
+    settings: Iterable[str] = ("default",),
+    store: str | os.PathLike[str] = "leaderboard",
+    truth: Iterable[str] | None = None,
+    repeats: int = 1,
+    max_rows: int = 2000,
+    seed: int = 0,
+    folds: int = 5,
+    engine: Any = "local",
+    scheduler: str | None = None,
+    jobs: int | None = None,
+    resume: bool = False,
+    retry_failed: bool = False,
+    timeout: float | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+    command: str = "",
+) -> Board:
+    """Fit models to all tasks and score them on the subjects that each fit held out.
+
+    Parameters
+    ----------
+    models : names, or mapping of names to models, optional
+        Names of `survgauge models`, ``module:Class`` of your own, or objects (or classes) with
+        ``fit(X, y)`` and ``predict_curves``, ``predict_time`` or ``predict_risk``. By default all
+        that are installed. Kaplan-Meier always takes part, as the baseline.
+    datasets : names, optional
+        By default all of the leaderboard.
+    settings : names
+        ``default``: as the model comes; ``tuned-ibs`` and ``tuned-mae``: the best of 8 sets of
+        parameters on 3 inner folds, by the integrated Brier score or by `mae_within`.
+    store : path
+        Folder of the run; its board is kept in it, too.
+    truth : names, optional
+        Datasets whose events are also censored anew, so that the true times are known.
+    repeats, folds : int
+        How often, and in how many parts, each dataset is split.
+    max_rows : int
+        Larger datasets are represented by a random sample of so many subjects.
+    seed : int
+        Of samples, drawn censoring, folds, searches and models.
+    engine, scheduler, jobs, resume, retry_failed, progress
+        As in `experiment.run`.
+    timeout : float, optional
+        Seconds after which a fit (with its search) counts as failed.
+    folder : path, optional
+        Where modules of your own are looked for.
+    command : str
+        How the run was called, to be shown with the results.
+
+    Returns
+    -------
+    Board
+
+    Examples
+    --------
+    >>> run(["coxph"], ["veteran"], store="lb", jobs=1)  # doctest: +SKIP
+    Board(2 models and settings, 1 datasets)
+    """
+    begun = time.perf_counter()
+    design = Design.of(datasets, truth, repeats=repeats, max_rows=max_rows, seed=seed, folds=folds)
+    wanted = as_names(settings, "settings")
+    for each in wanted:
+        one_of("settings", each, SETTINGS)
+    if timeout is not None:
+        positive(timeout, "timeout (seconds)")
+    cluster = check_engine(engine, scheduler, jobs)
+    place, resume = BoardStore(store), resume or retry_failed
+    home = None if folder is None else str(Path(folder).expanduser().resolve())
+    with place.locked(), looking_in(home):
+        plan, skipped = _plan(design, models, wanted)
+        place.check(resume=resume)
+        made = list(problems(design))
+        cells: list[Any] = plan.cells(made)
+        damaged = place.broken(cells) if resume else {}
+        left: list[Any] = place.missing(cells, retry_failed, damaged)
+        processes = jobs or os.cpu_count() or 1
+        shown = RunProgress(left, processes, progress)
+        for line in skipped:
+            shown.say(line)
+        sums = {problem.place: problem.checksum for problem in made}
+        with client_of(cluster if left else None, scheduler) as client:
+            if client is not None:
+                greet(client, shown)
+            place.begin(plan, resume=resume, without=damaged)  # type: ignore[arg-type]
+            tasks = [FitTask(cell, sums[cell.track, cell.dataset], timeout, home) for cell in left]
+            if tasks:
+                place.note_environment({}, cells=len(tasks))
+                run_tasks(place, tasks, client, processes, shown)
+        board = score_store(place, plan, made, command or _command(), begun)
+        board.save(place.root / BOARD)
+    return board
+
+
+def _command() -> str:
+    return "survgauge.leaderboard.run(...)"
+
+
+def _plan(design: Design, models: Any, settings: tuple[str, ...]) -> tuple[Plan, list[str]]:
+    """Add the baseline; leave out, by a line each, what is not installed, if nobody named it."""
+    told = []
+    if models is None:
+        rows = [row for row in available() if row["name"] not in _OF_CAUSES]
+        models = [row["name"] for row in rows if row["installed"]]
+        told = [
+            f"not installed, left out: {row['name']} (pip install 'survgauge[{row['extra']}]')"
+            for row in rows
+            if not row["installed"]
+        ]
+    found = entrants(models)
+    if BASELINE not in [model.label for model in found]:
+        found = [*entrants([BASELINE]), *found]
+    for model in found:
+        model.build(0)  # a wrong parameter or a missing package shows before the run
+    return Plan(design, found, settings), told
+
+
+# -- scores ----------------------------------------------------------------------------------------
+
+
+def score_store(
+    store: BoardStore, plan: Plan, made: Iterable[Problem], command: str, begun: float
+) -> Board:
+    """Score everything in a store that belongs to a plan, with all submissions."""
+    rows = {name: list[dict[str, Any]]() for name in ("scores", "pairs", "cells", "datasets")}
+    given = submissions(store)
+    for problem in made:
+        rows["datasets"].append(problem.facts())
+        for repeat in range(plan.design.repeats):
+            models, cells = _predictions(store, plan, problem, repeat, given)
+            scores, pairs = scored(problem, repeat, models)
+            rows["scores"] += scores
+            rows["pairs"] += pairs
+            rows["cells"] += cells
+    used = dict.fromkeys((row["model"], row["settings"]) for row in rows["scores"])
+    by_label = {model.label: model for model in plan.models}
+    facts = [_facts(name, by_label.get(name[0]), given.get(name[0], {})) for name in used]
+    tables = {name: frame_of(name, found) for name, found in rows.items()}
+    seconds = float(tables["cells"][["seconds_fit", "seconds_predict"]].sum().sum())
+    about = {
+        **plan.design.to_dict(),
+        "settings": list(plan.settings),
+        "draws": DRAWS,
+        "inner_folds": INNER_FOLDS,
+        "date": now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "command": command,
+        "seconds": round(time.perf_counter() - begun, 1),
+        "seconds_of_fits": round(seconds, 1),
+        "machine": {key: value for key, value in machine().items() if key != "packages"},
+        "versions": package_versions(),
+    }
+    return Board(**tables, models=frame_of("models", facts), about=about)
+
+
+def _predictions(
+    store: BoardStore, plan: Plan, problem: Problem, repeat: int, given: Mapping[str, Any]
+) -> tuple[dict[Name, list[Arrays | None]], list[dict[str, Any]]]:
+    """Predictions of each fold by model and settings, and the rows of the table of fits."""
+    models, told = dict[Name, list[Arrays | None]](), list[dict[str, Any]]()
+    for fold in range(plan.design.folds):
+        cells = plan_cells(plan, problem, repeat, fold)
+        cells += [cell_of(problem, repeat, fold, Submitted(n, c)) for n, c in given.items()]
+        for cell in cells:
+            arrays = store.arrays(cell) or {}
+            submitted = isinstance(cell.model, Submitted)
+            if submitted and not arrays:
+                continue  # a submission for other datasets
+            for row in store.rows(cell):
+                settings = row["settings"]
+                if settings not in (*plan.settings, SUBMITTED) and cell.model.label != BASELINE:
+                    continue
+                key, start = (cell.model.label, settings), f"{settings}."
+                own = {k[len(start) :]: v for k, v in arrays.items() if k.startswith(start)}
+                folds = models.setdefault(key, [None] * plan.design.folds)
+                folds[fold] = own or None
+                told.append(row)
+    return models, told
+
+
+def plan_cells(plan: Plan, problem: Problem, repeat: int, fold: int) -> list[Cell]:
+    """Fits of a plan on one fold."""
+    found = plan.cells([problem])
+    return [cell for cell in found if (cell.repeat, cell.fold) == (repeat, fold)]
+
+
+def _facts(name: Name, model: Entrant | None, card: Mapping[str, Any]) -> dict[str, Any]:
+    """Row of the table of models."""
+    row = {"name": name[0], "settings": name[1], **dict.fromkeys(COLUMNS["models"][2:], "")}
+    row["title"] = name[0]
+    if model is None:
+        told = {key: str(card[key]) for key in CARD if card.get(key)}
+        return row | told | {"origin": "submission"}
+    facts = FACTS.get(model.name)
+    if facts is None:
+        return row | {"origin": str(model.identity().get("class", ""))}
+    package = _PACKAGES.get(facts.extra, facts.extra)
+    own = package not in _PACKAGES.values()
+    with suppress(PackageNotFoundError):
+        row["version"] = version("survgauge" if own else package)
+    return row | {"title": facts.title, "package": "survgauge" if own else package}
+
+
+#: Package whose model an extra brings; others are models of this package.
+_PACKAGES = {
+    "lifelines": "lifelines",
+    "sksurv": "scikit-survival",
+    "torch": "torch",
+    "hazardous": "hazardous",
+    "xgboost": "xgboost",
+    "catboost": "catboost",
+    "lightgbm": "lightgbm",
+}
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A model of which only predictions are known."""
+
+    label: str
+    card: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Same as the label."""
+        return self.label
+
+    def identity(self) -> dict[str, Any]:
+        """What its predictions are: those of this submission."""
+        return {"submission": self.label, "sha256": self.card["sha256"]}
+
+
+def submissions(store: BoardStore) -> dict[str, dict[str, Any]]:
+    """Cards of the submissions that a store holds, by name."""
+    found = {}
+    for path in sorted((store.root / SUBMISSIONS).glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        found[record["name"]] = record
+    return found

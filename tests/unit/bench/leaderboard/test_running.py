@@ -1,0 +1,124 @@
+"""Runs: the same twice, resumed after damage, failures that are shown, models of one's own."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from boards import same_tables
+from unit.bench.leaderboard.conftest import DATASETS, TINY
+
+from survgauge.bench.leaderboard import Board, run
+from survgauge.bench.models import SurvivalModel
+from survgauge.errors import InputError
+
+#: Without the track of known truth.
+ALONE = {**TINY, "truth": []}
+#: How long fits took differs between runs.
+SECONDS = ("seconds_fit", "seconds_predict")
+
+
+def test_the_same_seed_gives_the_same_tables(tiny, tmp_path):
+    _, board = tiny
+    again = run(["coxph"], DATASETS, store=tmp_path / "store", **TINY)
+    same_tables(board, again, without=SECONDS)
+    other = run(["coxph"], ["veteran"], store=tmp_path / "other", seed=1, **ALONE)
+    assert (
+        other.scores["value"].iloc[0] != board.scores.query("dataset == 'veteran'")["value"].iloc[0]
+    )
+
+
+def test_what_is_lost_is_run_again_and_the_rest_kept(tiny, tmp_path):
+    place, board = tiny
+    store = tmp_path / "store"
+    shutil.copytree(place, store)
+    cells = sorted((store / "cells").rglob("*.parquet"))
+    predictions = sorted((store / "predictions").rglob("*.npz"))
+    assert len(cells) == len(predictions) == 3 * 2 * 2
+    cells[0].unlink()
+    predictions[3].write_bytes(b"half")
+    predictions[5].unlink()
+    kept = {path: path.stat().st_mtime_ns for path in cells[1:]}
+    again = run(["coxph"], DATASETS, store=store, resume=True, **TINY)
+    same_tables(board, again, without=SECONDS)
+    same_tables(board, Board.load(store / "board"), without=SECONDS)
+    assert sum(path.stat().st_mtime_ns != then for path, then in kept.items()) == 2
+    with pytest.raises(InputError, match="holds an earlier run"):
+        run(["coxph"], DATASETS, store=store, **TINY)
+
+
+class Moody(SurvivalModel):
+    """Fails on the training part that has an odd number of events."""
+
+    def _fit(self, X, y):
+        if y.event.sum() % 2:
+            raise ArithmeticError("not today")
+
+    def _predict_curves(self, X):
+        from survgauge import SurvivalCurves
+
+        return SurvivalCurves([1.0, 2000.0], np.tile([0.99, 0.01], (len(X), 1)))
+
+
+def test_failures_are_shown_and_kaplan_meier_stands_in(tmp_path):
+    models = {"moody": Moody(), "coxph": "coxph"}
+    board = run(models, ["veteran"], store=tmp_path / "s", **{**ALONE, "folds": 3})
+    cells = board.cells.query("model == 'moody'")
+    assert set(cells["status"]) == {"ok", "failed"}
+    assert "not today" in cells.query("status == 'failed'")["message"].iloc[0]
+    row = board.scores.query("model == 'moody' and metric == 'ibs'").iloc[0]
+    assert row["failed_folds"] == (cells["status"] == "failed").sum()
+    assert np.isfinite(row["value"])
+    # An object has no line in the table of models but its class.
+    assert "Moody" in board.models.query("name == 'moody'")["origin"].iloc[0]
+
+
+class Risky:
+    """Only ranks: the first feature, on a scale of its own in every fold."""
+
+    def fit(self, X, y):
+        self.shift_ = float(np.sum(y.time))
+        return self
+
+    def predict_risk(self, X):
+        return self.shift_ + X[:, 0]
+
+
+def test_risks_count_by_their_rank_in_the_fold(tmp_path):
+    board = run({"risky": Risky}, ["veteran"], store=tmp_path / "s", **ALONE)
+    own = board.scores.query("model == 'risky'")
+    assert list(own["metric"]) == ["uno"]
+    assert 0.2 < own["value"].iloc[0] < 0.8
+
+
+def test_tuning_searches_and_says_what_it_chose(tmp_path, monkeypatch):
+    monkeypatch.setattr("survgauge.bench.leaderboard.fitting.DRAWS", 3)
+    settings = ["default", "tuned-ibs", "tuned-mae"]
+    board = run(["coxph"], ["veteran"], settings=settings, store=tmp_path / "s", **ALONE)
+    assert set(board.scores.query("model == 'coxph'")["settings"]) == set(settings)
+    assert set(board.scores.query("model == 'km'")["settings"]) == {"default"}
+    tuned = board.cells.query("settings == 'tuned-ibs'")
+    assert all(chosen == "{}" or "penalty" in chosen for chosen in tuned["chosen"])
+    spent = board.cells.groupby("settings")["seconds_fit"].mean()
+    assert spent["tuned-ibs"] > spent["default"]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"datasets": ["veterans"]}, "datasets must be one of"),
+        ({"models": ["coxx"]}, "models must be one of"),
+        ({"models": [3]}, "models must be names"),
+        ({"models": ["coxph", "coxph"]}, "models has 'coxph' twice"),
+        ({"settings": ["tuned"]}, "settings must be one of"),
+        ({"repeats": 0}, "repeats must be"),
+        ({"datasets": ["follic_causes"]}, "several causes"),
+        ({"timeout": -1}, "timeout"),
+    ],
+)
+def test_bad_arguments_are_refused_and_leave_nothing(tmp_path, given, says):
+    asked = {"models": ["coxph"], "datasets": ["veteran"], **TINY, "truth": None, **given}
+    with pytest.raises(InputError, match=says):
+        run(**asked, store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
