@@ -331,6 +331,8 @@ def free_at(y: Outcomes, competes: Bools | None, time: float) -> FreeAt:
     else:
         value = 1.0 - float(found.at(time, 1))
     one, present = found.contributions(time, 1), y.weight > 0
+    if value == 0:  # nobody is free of the event, whoever is left out: no variance but rounding
+        one = np.zeros_like(one)
     contributions = np.zeros(len(y))
     contributions[present] = -y.weight[present] * one
     stderr = float(np.sqrt(np.dot(y.weight[present], one**2)))

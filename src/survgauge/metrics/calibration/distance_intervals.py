@@ -192,11 +192,14 @@ class SmoothGap:
     expected_if_calibrated: float = float("nan")
     #: Spread of the estimate, were the curve found the true one.
     stderr: float = float("nan")
+    #: Whether the upper limit also takes true gaps that lie along the largest error.
+    clustered: bool = False
 
     @classmethod
     def of(
         cls, value: float, x: Floats, gap: Floats, weight: Floats, change: Floats,
         covariance: Floats, spread: float, freedom: float = float("inf"),
+        clustered: bool = False,
     ) -> SmoothGap:  # fmt: skip
         """Errors are `change` (points, q) times numbers of the covariance (q, q)."""
         if np.isfinite(covariance).all():
@@ -205,7 +208,8 @@ class SmoothGap:
         else:  # a fit of so few subjects that it ran away says nothing about its errors
             root = np.full_like(covariance, np.nan)
         basis = np.einsum("pk,kq->pq", change, root)
-        distribution = cls(value, x, gap, weight / weight.sum(), basis, spread, freedom)
+        known = value, x, gap, weight / weight.sum(), basis, spread, freedom
+        distribution = cls(*known, clustered=clustered)
         hazards, error = distribution._draws()
         expected = float(distribution._distance(0.0, hazards).mean())
         stderr = float(np.std(distribution._drawn(1.0, hazards, error), ddof=1))
@@ -231,12 +235,16 @@ class SmoothGap:
         mean: Floats = np.einsum("...p,p->...", survival, self.weight)
         return mean
 
-    def _draws(self) -> tuple[Floats, Floats]:
-        """Drawn errors at the points as `_moved`, (draws, points); errors of the mean."""
+    def _errors(self) -> tuple[Floats, Floats]:
+        """Drawn errors at the points, (draws, points); errors of the mean."""
         size = self.basis.shape[1] + 1
         numbers = stream(0, "smooth calibration").standard_normal((_DRAWS, size))
-        errors = np.einsum("dq,pq->dp", numbers[:, :-1], self.basis)
-        return self._moved(errors), self.spread * numbers[:, -1]
+        return np.einsum("dq,pq->dp", numbers[:, :-1], self.basis), self.spread * numbers[:, -1]
+
+    def _draws(self) -> tuple[Floats, Floats]:
+        """Drawn errors at the points as `_moved`, (draws, points); errors of the mean."""
+        errors, error = self._errors()
+        return self._moved(errors), error
 
     def _drawn(self, size: float, hazards: Floats, error: Floats) -> Floats:
         return np.maximum(self._distance(size, hazards) + min(size, 1.0) * error, 0.0)
@@ -259,7 +267,31 @@ class SmoothGap:
         if self.value < known:
             high = max(high, self._sizes(known, alpha, hazards, error)[1])
         low, high = self.distance(low), self.distance(high)
+        if self.clustered:
+            value = max(self.value, known)
+            high = max(high, self._turned(value, alpha, float(np.mean(perfect <= value))))
         return min(low, self.value), min(max(high, self.value), 1.0)
+
+    def _turned(self, value: float, alpha: float, least: float) -> float:
+        """Largest distance that `value` does not refute of the gap found plus some largest error.
+
+        What the members of a cluster share moves the whole curve up or down, far more than it
+        bends it. A gap of that kind is easily hidden, and the gap that is found then is of another
+        kind, whose multiples would be refuted too early. `least` is the probability of no more
+        than the value for a perfect model.
+        """
+        steep = np.exp(np.minimum(self.x + self.gap, _LARGE))
+        steep *= np.exp(-steep) * np.sqrt(self.weight)
+        main = np.linalg.svd(self.basis * steep[:, None], full_matrices=False)[2][0]
+        turn = self.basis @ main
+        errors, error = self._errors()
+
+        def refuted(by: float) -> bool:
+            distance = self._distance(1.0, self._moved(errors + by * turn)) + error
+            return bool(np.mean(np.maximum(distance, 0.0) <= value) <= alpha / 2 * least)
+
+        ends = _crossing(refuted, 1.0), -_crossing(lambda by: refuted(-by), 1.0)
+        return max(float(self._distance(1.0, self._moved(by * turn))) for by in ends)
 
     def _sizes(
         self, value: float, alpha: float, hazards: Floats, error: Floats

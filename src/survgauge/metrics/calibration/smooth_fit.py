@@ -208,7 +208,7 @@ class SmoothFit:
             apart = np.abs(self.observed() - (1 - self.s)) - ici
             inside = Clusters(codes, clusters.number).stderr(apart * self.weight / total)
             known = ici, x, gap, weight, change, covariance, inside
-            return self._gap.of(*known, freedom=clusters.freedom)
+            return self._gap.of(*known, freedom=clusters.freedom, clustered=True)
         covariance = less * np.einsum("an,bn,n->ab", influence, influence, self.weight)
         size = np.abs(-np.expm1(-np.exp(x + gap)) - (1 - s))
         spread = np.sqrt(np.average((size - ici) ** 2, weights=weight) / total)

@@ -472,6 +472,20 @@ def test_survivaleval_groups_split_ties_and_have_k_degrees_of_freedom():
     assert theirs.convention["convention"] == "survivaleval"
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_group_without_survivors_has_no_variance_but_rounding(seed):
+    rng = np.random.default_rng(seed)
+    time, event = rng.exponential(1.0, 60), rng.random(60) < 0.7
+    time[-1], event[-1] = 2.0 + time[:-1].max(), True  # the last one of the riskier half dies
+    s = np.repeat([0.9, 0.2], 30)
+    time[0] = 3.0 + time[-1]
+    peer = one_calibration((time, event), s, time[-1], groups=2, convention="survivaleval")
+    assert peer.observed[1] == 1.0
+    assert np.isnan(peer.p_value)
+    with pytest.raises(UndefinedMetricError, match="events and survivors in every group"):
+        one_calibration((time, event), s, time[-1], groups=2, method="gnd")
+
+
 # -- KM-calibration -------------------------------------------------------------------------------
 
 

@@ -10,7 +10,12 @@ import pytest
 from scipy import stats
 
 from survgauge._tools.random import stream
-from survgauge.metrics.calibration.distance_intervals import SmoothGap, SquaredGap, inverted
+from survgauge.metrics.calibration.distance_intervals import (
+    SmoothGap,
+    SmoothRiskGap,
+    SquaredGap,
+    inverted,
+)
 
 GAP = np.array([0.3, -0.1, 0.2])
 COVARIANCE = np.array([[0.02, 0.005, 0.0], [0.005, 0.01, -0.002], [0.0, -0.002, 0.03]])
@@ -214,6 +219,49 @@ def test_limits_of_a_smooth_gap_are_those_of_a_search(share):
         else:
             assert refuted(size * (1 - 1e-3)) != refuted(size * (1 + 1e-3))
     assert low <= value <= high
+
+
+@pytest.mark.parametrize("share", [0.25, 1.0, 2.0])
+def test_in_clusters_the_upper_limit_also_takes_gaps_along_the_largest_error(share):
+    value = share * distance(X, SMOOTH_GAP)
+    plain = smooth_distribution(value=value).limits(0.9)
+    distribution = smooth_distribution(value=value, clustered=True)
+    low, high = distribution.limits(0.9)
+    # The direction in which risks err most, of all combinations of the two errors.
+    steep = np.exp(X + SMOOTH_GAP - np.exp(X + SMOOTH_GAP)) * np.sqrt(WEIGHT / 8)
+    angles = np.linspace(0, np.pi, 20_001)
+    both = distribution.basis @ np.stack((np.cos(angles), np.sin(angles)))
+    turn = both[:, np.argmax(np.sum((steep[:, None] * both) ** 2, axis=0))]
+    numbers = stream(0, "smooth calibration").standard_normal((1000, 3))
+    least = 0.05 * np.mean(drawn_distances(distribution, 0.0) <= value)
+
+    def share_below(gap):
+        errors = numbers[:, :2] @ distribution.basis.T
+        curves = np.exp(-np.exp(X + gap + errors))
+        mean = np.average(np.abs(curves - np.exp(-np.exp(X))), axis=1, weights=WEIGHT)
+        return np.mean(np.maximum(mean + distribution.spread * numbers[:, 2], 0.0) <= value)
+
+    held = [
+        distance(X, gap)
+        for gap in (SMOOTH_GAP + by * turn for by in np.linspace(-20, 20, 2001))
+        if share_below(gap) > least
+    ]
+    assert low == plain[0]
+    assert high == pytest.approx(max(*held, plain[1]), abs=0.005)
+    assert high >= plain[1]
+
+
+def test_a_gap_hidden_by_what_clusters_share_is_inside_the_limits():
+    # The curve bends a little, and all of it may lie higher or lower by far more.
+    x, bend = np.linspace(-1.0, 0.0, 5), np.array([0.05, 0.0, -0.05, 0.0, 0.05])
+    shift = np.ones((5, 1))
+    known = 0.01, x, bend, np.ones(5), shift, np.array([[0.09]]), 0.0
+    plain = SmoothRiskGap.of(*known).limits(0.95)[1]
+    wide = SmoothRiskGap.of(*known, clustered=True).limits(0.95)[1]
+    # A shift of the log hazard by 1.96 standard errors of 0.3, in risk.
+    moved = np.mean(np.exp(-np.exp(x)) - np.exp(-np.exp(x + 1.96 * 0.3)))
+    assert plain < 0.75 * moved
+    assert 0.9 * moved < wide < 1.5 * moved
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99])
