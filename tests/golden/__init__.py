@@ -31,5 +31,9 @@ INTENDED: list[tuple[str, str]] = [
         (pattern, "O/E under delayed entry is that of mean pseudo-observations given entry")
         for pattern in ("*entry*/observed_expected*", "functions/observed_expected entry/*")
     ),
+    *(
+        (pattern, "ICI in clusters: the upper limit also takes gaps along what clusters share")
+        for pattern in ("*clusters/ici@*/high", "*clusters/ici_cox@*/high")
+    ),
     ("*/accuracy_in_time*", "accuracy in time went (house.md, may go)"),
 ]
