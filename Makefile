@@ -9,7 +9,7 @@ endif
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: help demo test test-long lint test-fast test-slow test-peer fuzz mutate coverage bench bench-check docs clean
-.PHONY: test-lowest test-lowest-extras test-matrix
+.PHONY: test-lowest test-lowest-extras test-matrix test-r
 
 help:
 	@echo "make demo       install into $(VENV) and evaluate models on data that ship in packages"
@@ -19,6 +19,7 @@ help:
 	@echo "make test-lowest-extras  tests of the extras on their lowest versions"
 	@echo "make test-slow  statistical tests (minutes)"
 	@echo "make test-peer  comparisons with other packages, in an environment of their own"
+	@echo "make test-r     the R package: R CMD check, and its numbers against those of Python"
 	@echo "make fuzz       random calls against loops and rules (SEED, MINUTES, CALLS, KIND, CASE)"
 	@echo "make mutate     changes the numerical core at random (N, SEED): do tests notice?"
 	@echo "make coverage   lines and branches that the tests run, with a floor"
@@ -52,13 +53,13 @@ lint: $(VENV)/.test
 
 test-fast: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --doctest-modules -m "not slow and not peer" \
-	  --ignore=tests/browser --ignore=tests/faults --ignore=tests/notebooks
+	  --ignore=tests/browser --ignore=tests/faults --ignore=tests/notebooks --ignore=tests/r
 
 test: lint test-fast
 
 test-long: $(VENV)/.test
 	bash tests/browser/chromium.sh
-	$(BIN)/python -m pytest -n 2 -m "not slow" tests/browser tests/faults tests/notebooks
+	$(BIN)/python -m pytest -n 2 -m "not slow" tests/browser tests/faults tests/notebooks tests/r
 	PYTHON=$(PYTHON) bash tests/versions.sh lowest
 
 test-lowest test-lowest-extras test-matrix: test-%:
@@ -66,6 +67,9 @@ test-lowest test-lowest-extras test-matrix: test-%:
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 -m slow
+
+test-r: $(VENV)/.test
+	PYTHON=$(abspath $(BIN))/python bash r/check.sh
 
 test-peer: benchmarks/requirements.txt
 	bash benchmarks/environment.sh

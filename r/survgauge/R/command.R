@@ -6,8 +6,10 @@ sg_command <- function(required = TRUE) {
   words <- if (given) asked else "survgauge"
   program <- Sys.which(words[[1]])[[1]]
   if (nzchar(program)) {
-    # The command runs in another folder, where a relative path would lead nowhere.
-    return(c(normalizePath(program, mustWork = FALSE), words[-1]))
+    # The command runs in another folder, where a relative path would lead nowhere. Links are not
+    # followed: the python of a virtual environment is one.
+    whole <- grepl("^(/|~|[A-Za-z]:|\\\\)", program)
+    return(c(if (whole) path.expand(program) else file.path(getwd(), program), words[-1]))
   }
   if (!required) {
     return(NULL)

@@ -129,6 +129,17 @@ test_that("the command is found by option, environment and path", {
   expect_null(sg_command(required = FALSE))
   options(survgauge.command = c("Rscript", "--version"))
   expect_equal(sg_command()[[2]], "--version")
+  folder <- tempfile()
+  dir.create(folder)
+  link <- file.path(folder, "link")
+  if (file.symlink(Sys.which("Rscript"), link)) {
+    options(survgauge.command = link)
+    expect_equal(basename(sg_command()), "link")
+    before_folder <- setwd(folder)
+    options(survgauge.command = "./link")
+    expect_true(file.exists(sg_command()) && startsWith(sg_command(), "/"))
+    setwd(before_folder)
+  }
   options(survgauge.command = NULL)
   set <- function(name, value) if (is.na(value)) Sys.unsetenv(name) else do.call(Sys.setenv, setNames(list(value), name))
   known <- Sys.getenv(c("SURVGAUGE", "PATH"), unset = NA)
