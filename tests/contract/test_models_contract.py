@@ -35,6 +35,12 @@ QUICK = {
     "gbm_c": {"n_estimators": 20},
     "gbm_tree": {"n_estimators": 10},
     "rsf": {"n_estimators": 5},
+    "extra_trees": {"n_estimators": 5},
+    "xgboost_cox": {"n_estimators": 10},
+    "xgboost_aft": {"n_estimators": 10},
+    "catboost_cox": {"n_estimators": 10},
+    "catboost_aft": {"n_estimators": 10},
+    "deepsurv": {"epochs": 15},
     "mtlr": {"epochs": 15},
     "deephit": {"epochs": 15},
     "sca": {"epochs": 80, "samples": 50},
@@ -366,6 +372,15 @@ def test_paper_table():
         "gbm_c": (True, True, False, False),
         "gbm_tree": (True, True, False, False),
         "rsf": (True, True, False, False),
+        "coxnet": (True, True, False, True),
+        "extra_trees": (True, True, False, False),
+        "svm": (True, True, False, True),
+        "xgboost_cox": (True, True, False, False),
+        "xgboost_aft": (True, True, True, True),
+        "catboost_cox": (True, True, False, False),
+        "catboost_aft": (True, True, True, True),
+        "tabpfn": (True, True, False, False),
+        "deepsurv": (True, True, False, False),
         "mtlr": (True, True, False, False),
         "deephit": (True, True, False, False),
         "sca": (True, True, False, True),
@@ -490,6 +505,6 @@ def test_command_lists_models(capsys, monkeypatch):
     assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(FACTS)
     monkeypatch.setattr("survgauge._tools.extras.find_spec", lambda name: None)
     assert main(["models"]) == 0
-    text = capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())
     assert "Random survival forest" in text
     assert "pip install 'survgauge[torch]'" in text

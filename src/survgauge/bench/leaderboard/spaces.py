@@ -83,7 +83,7 @@ SPACES: Mapping[str, Mapping[str, LogUniform | Choice]] = {
     },
     "rsf": _TREES,
     "extra_trees": _TREES,
-    "svm": {"alpha": LogUniform(1e-3, 1e3)},
+    "svm": {"alpha": LogUniform(1e-7, 1.0)},
     "xgboost_cox": _XGBOOST,
     "xgboost_aft": {
         **_XGBOOST,

@@ -9,12 +9,16 @@ from typing import Any
 from ..._tools.extras import installed
 from ...errors import InputError, MissingExtraError, one_of
 from ...estimators.learners import LEARNERS, ModelFacts
+from .tabpfn_weights import find_weights, present_weights
 
 _AFT: dict[str, Any] = {"extra": "lifelines", "needs": ("sklearn", "lifelines", "pandas")}
 _NETWORK: dict[str, Any] = {"random": True, "extra": "torch", "needs": ("sklearn", "torch")}
 _BOOST: dict[str, Any] = {"extra": "hazardous", "needs": ("sklearn", "hazardous")}
+_SKSURV: dict[str, Any] = {"extra": "sksurv", "needs": ("sklearn", "sksurv")}
+_XGBOOST: dict[str, Any] = {"random": True, "extra": "xgboost", "needs": ("sklearn", "xgboost")}
+_CATBOOST: dict[str, Any] = {"random": True, "extra": "catboost", "needs": ("sklearn", "catboost")}
 _HERE, _NETS = "bench.models.", "bench.models.torch_models:"
-#: All models by name, in the paper's order, and after them those of several causes.
+#: All models by name: the paper's and like ones, and after them those of several causes.
 FACTS: dict[str, ModelFacts] = {
     facts.name: facts
     for facts in (
@@ -34,10 +38,47 @@ FACTS: dict[str, ModelFacts] = {
             time=True, continuous=True, **_AFT,
         ),
         *LEARNERS.values(),
+        ModelFacts(
+            "coxnet", "Cox with an elastic net penalty, Breslow baseline",
+            f"{_HERE}coxnet:Coxnet", continuous=True, **_SKSURV,
+        ),
+        ModelFacts(
+            "extra_trees", "Extremely randomised survival trees", f"{_HERE}extra_trees:ExtraTrees",
+            random=True, **_SKSURV,
+        ),
+        ModelFacts(
+            "svm", "Survival support vector machine, Cox model of its score",
+            f"{_HERE}svm:SurvivalSVM", continuous=True, random=True, **_SKSURV,
+        ),
+        ModelFacts(
+            "xgboost_cox", "XGBoost, Cox's likelihood, Breslow baseline",
+            f"{_HERE}xgboost_models:XGBoostCox", **_XGBOOST,
+        ),
+        ModelFacts(
+            "xgboost_aft", "XGBoost, accelerated failure time",
+            f"{_HERE}xgboost_models:XGBoostAFT", time=True, continuous=True, **_XGBOOST,
+        ),
+        ModelFacts(
+            "catboost_cox", "CatBoost, Cox's likelihood, Breslow baseline",
+            f"{_HERE}catboost_models:CatBoostCox", **_CATBOOST,
+        ),
+        ModelFacts(
+            "catboost_aft", "CatBoost, accelerated failure time",
+            f"{_HERE}catboost_models:CatBoostAFT", time=True, continuous=True, **_CATBOOST,
+        ),
+        ModelFacts(
+            "tabpfn", "TabPFN, classification of intervals (weights of your own)",
+            f"{_HERE}tabpfn:TabPFNSurvival", random=True, extra="tabpfn",
+            needs=("sklearn", "tabpfn"),
+        ),
         ModelFacts("mtlr", "Multi-task logistic regression", f"{_NETS}MTLR", **_NETWORK),
         ModelFacts(
             "deephit", "DeepHit, one or several causes", f"{_NETS}DeepHit",
             incidence=True, **_NETWORK,
+        ),
+        ModelFacts(
+            "deepsurv", "DeepSurv, a Cox network, Breslow baseline", f"{_NETS}DeepSurv",
+            **_NETWORK,
         ),
         ModelFacts("sca", "Survival cluster analysis", f"{_NETS}SCA", continuous=True, **_NETWORK),
         ModelFacts(
@@ -67,7 +108,8 @@ def build(name: str, **params: Any) -> Any:
     Parameters
     ----------
     name : str
-        One of ``lr km coxph aft gbm_c gbm_tree rsf mtlr deephit sca smdn``, or, for outcomes of
+        One of ``lr km coxph aft gbm_c gbm_tree rsf coxnet extra_trees svm xgboost_cox xgboost_aft
+        catboost_cox catboost_aft tabpfn mtlr deephit deepsurv sca smdn``, or, for outcomes of
         several causes, ``aalen_johansen cause_specific_cox deephit survival_boost``.
     params
         Its parameters; what is left out is as in the paper.
@@ -94,6 +136,8 @@ def build(name: str, **params: Any) -> Any:
     if unknown:
         has = f"it has {', '.join(known)}" if known else "it has none"
         raise InputError(f"model {name!r} has no parameter {unknown[0]!r}; {has}")
+    if name == "tabpfn":
+        find_weights(params.get("weights"))
     return cls(**params)
 
 
@@ -104,13 +148,14 @@ def model_class(name: str) -> Any:
 
 
 def available() -> list[dict[str, Any]]:
-    """All models, as in the paper's table, with what each needs and whether it is installed.
+    """All models, with what each needs and whether it is installed.
 
     Returns
     -------
     list of dict
         Keys: name, title, curves, individual, time, continuous, incidence, random, extra,
-        installed. `continuous` is None for a model without curves.
+        installed. `continuous` is None for a model without curves. TabPFN counts as installed if
+        its weights are on this machine too.
 
     Examples
     --------
@@ -121,6 +166,7 @@ def available() -> list[dict[str, Any]]:
     for facts in FACTS.values():
         row = asdict(facts)
         del row["home"]
-        row["installed"] = all(map(installed, row.pop("needs")))
+        here = all(map(installed, row.pop("needs")))
+        row["installed"] = here and (facts.name != "tabpfn" or present_weights() is not None)
         rows.append(row)
     return rows

@@ -161,10 +161,8 @@ class SurvivalForest(SurvivalModel):
     verbose: bool = False
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
-        from sksurv.ensemble import RandomSurvivalForest
-
         y = self._rounded(y)
-        self.forest_ = RandomSurvivalForest(
+        self.forest_ = self._kind()(
             n_estimators=self.n_estimators,
             min_samples_leaf=self.min_samples_leaf,
             min_samples_split=2 * self.min_samples_leaf,
@@ -181,6 +179,12 @@ class SurvivalForest(SurvivalModel):
         self.forest_.set_params(n_jobs=1)
         self.times_ = step_times(y)
         self.columns_ = np.searchsorted(self.forest_.unique_times_, self.times_)
+
+    def _kind(self) -> Any:
+        """Class of the forest."""
+        from sksurv.ensemble import RandomSurvivalForest
+
+        return RandomSurvivalForest
 
     def _rounded(self, y: Outcomes) -> Outcomes:
         """Round times to quantiles if the forest would not fit into memory with all of them."""

@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 from survgauge.bench.leaderboard.spaces import SPACES, Choice, LogUniform, draw
-from survgauge.bench.models.registry import available, model_class
+from survgauge.bench.models.registry import FACTS, available, model_class
 from survgauge.errors import InputError
 
 HERE = [row["name"] for row in available() if row["installed"]]
+
+
+def test_spaces_are_of_registered_models():
+    assert set(SPACES) <= set(FACTS)
 
 
 @pytest.mark.parametrize("name", [name for name in SPACES if name in HERE])

@@ -6,7 +6,8 @@ from __future__ import annotations
 from . import training as training  # isort: skip
 from .binned import MTLR
 from .deephit import DeepHit
+from .deepsurv import DeepSurv
 from .sca import SCA
 from .smdn import SurvivalMDN
 
-__all__ = ["MTLR", "SCA", "DeepHit", "SurvivalMDN"]
+__all__ = ["MTLR", "SCA", "DeepHit", "DeepSurv", "SurvivalMDN"]
