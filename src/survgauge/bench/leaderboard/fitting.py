@@ -19,10 +19,10 @@ from scipy.stats import rankdata
 from ..._tools.arrays import Floats
 from ...data.curves import SurvivalCurves
 from ...data.estimators import predict
-from ...data.folds import SurvivalKFold
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import InputError, UndefinedMetricError, one_of
+from ...evaluation.scorers import SurvivalKFold
 from ...metrics.registry import REGISTRY
 from ...metrics.task import Task
 from ..experiment.cells import Outcome, failed

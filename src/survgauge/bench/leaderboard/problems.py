@@ -13,9 +13,9 @@ import numpy as np
 
 from ..._tools.arrays import Floats, Ints, whole_number
 from ..._tools.random import check_seed, stream
-from ...data.folds import SurvivalKFold
 from ...data.outcomes import Outcomes
 from ...errors import InputError, as_names, one_of
+from ...evaluation.scorers import SurvivalKFold
 from ...metrics.task import Task
 from ..censoring import semisynthetic
 from ..datasets import Dataset, available, load
