@@ -2,6 +2,7 @@
 
 from .bench import datasets as datasets
 from .bench import experiment as experiment
+from .bench import leaderboard as leaderboard
 from .bench import models as models
 from .bench.censoring import Entries as Entries
 from .bench.censoring import SemiSynthetic as SemiSynthetic

@@ -14,6 +14,8 @@ the small plan, then a page of it:
   survgauge report run --html experiment.html
 go on with a run that was stopped:
   survgauge bench demo --store run --resume
+compare models on all datasets of the leaderboard:
+  survgauge bench leaderboard --store run --out board
 """
 
 from __future__ import annotations
@@ -33,10 +35,20 @@ from ..errors import InputError, SurvgaugeError, one_of
 
 def run(args: argparse.Namespace) -> int:
     """Run a plan, print what follows from it; status 1 if cells or metrics failed."""
+    if args.plan == "leaderboard":
+        from .leaderboard import bench
+
+        return bench(args)
+    for name in _OF_LEADERBOARD:
+        if getattr(args, name) is not None:
+            raise InputError(
+                f"--{name.replace('_', '-')} is for 'survgauge bench leaderboard'; a plan says it "
+                "in its file"
+            )
     from ..bench.experiment.plan import Plan
 
     plan = Plan.of(args.plan).only(
-        **{axis: _names(getattr(args, axis)) for axis in ("datasets", "censoring", "models")}
+        **{axis: names(getattr(args, axis)) for axis in ("datasets", "censoring", "models")}
     )
     if args.keep_predictions:
         plan = replace(plan, keep_predictions=True)
@@ -45,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     from ..bench.experiment.runner import run
     from ..bench.experiment.writing import FORMATS, check_folder, text, write_all
 
-    figures = _names(args.figures) or FORMATS[:1]
+    figures = names(args.figures) or FORMATS[:1]
     for name in figures:
         one_of("--figures", name, FORMATS)
     if args.out:
@@ -73,6 +85,10 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(failed) else 0
 
 
+#: Options that a plan has in its file.
+_OF_LEADERBOARD = ("settings", "truth", "repeats", "max_rows", "timeout", "seed")
+
+
 def _failures(cells: int, metrics: int) -> str:
     """Say what failed, and how to run it again."""
     parts = [f"{cells} cells" if cells != 1 else "1 cell"] * bool(cells)
@@ -83,7 +99,8 @@ def _failures(cells: int, metrics: int) -> str:
     )
 
 
-def _names(text: str | None) -> list[str] | None:
+def names(text: str | None) -> list[str] | None:
+    """Read a list of names; None where there is none."""
     if text is None:
         return None
     names = [name.strip() for name in text.split(",") if name.strip()]

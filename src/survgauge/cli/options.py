@@ -42,6 +42,7 @@ def _flag(help: str) -> dict[str, Any]:
 
 
 _MANY: dict[str, Any] = {"action": "append", "default": []}
+_LEADERBOARD = ("tasks", "submit", "page")
 _COPULAS = ("clayton", "frank", "gumbel", "gaussian")
 
 #: What `argparse` has to know of each option that several commands share.
@@ -189,7 +190,8 @@ _FIRST = (
 #: Options of single commands that only `--help-all` shows.
 _LATER = (
     "--figures", "--jobs", "--retry-failed", "--keep-predictions", "--engine",
-    "--scheduler", "--quiet", "--overwrite", "--force",
+    "--scheduler", "--quiet", "--overwrite", "--force", "--settings", "--truth", "--repeats",
+    "--max-rows", "--timeout",
 )  # fmt: skip
 
 #: Options by what they are about, with a description where one is needed.
@@ -408,7 +410,7 @@ COMMANDS: dict[str, Command] = {
     "bench": Command(
         "bench:run",
         own={
-            "plan": _option("TOML file, or demo, paper, wide, truth", "PLAN"),
+            "plan": _option("TOML file, or demo, paper, wide, truth; or leaderboard", "PLAN"),
             "--store": _option("folder of the run (default: bench-NAME)", "DIR"),
             "--resume": _flag("go on with the run in the store"),
             "--list": _flag("show what would run and how much, run nothing"),
@@ -428,9 +430,40 @@ COMMANDS: dict[str, Command] = {
             "--retry-failed": _flag("resume, and run failed cells again"),
             "--keep-predictions": _flag("store predictions for later metrics"),
             "--all": _flag("with --list: show each cell"),
+            "--settings": _option(
+                "leaderboard: default, tuned-ibs, tuned-mae (default: default)", "A,B,..."
+            ),
+            "--truth": _option(
+                "leaderboard: datasets that are also censored anew, or none", "A,B,..."
+            ),
+            "--repeats": _option("leaderboard: how often folds are drawn", "N", type=int),
+            "--max-rows": _option("leaderboard: most subjects of a dataset", "N", type=int),
+            "--timeout": _option("leaderboard: seconds until a fit fails", "S", type=float),
+            "--seed": _option("leaderboard: seed (default: 0)", "N", type=int),
         },
         shared="--engine --scheduler --quiet",
         defaults={"engine": "local"},
+    ),
+    "leaderboard": Command(
+        "leaderboard:run",
+        "survgauge leaderboard tasks --out DIR | submit --name NAME --pred DIR --store DIR | "
+        "page --store DIR --out DIR",
+        own={
+            "action": _option("what to do", "tasks|submit|page", choices=_LEADERBOARD),
+            "--store": _option("folder of the run (survgauge bench leaderboard)", "DIR"),
+            "--out": _option("folder to write into", "DIR"),
+            "--name": _option("submit: what tables call the model", "NAME"),
+            "--pred": _option("submit: folder of predictions and card.toml", "DIR"),
+            "--datasets": _option("tasks: only these datasets", "A,B,..."),
+            "--truth": _option("tasks: datasets that are also censored anew, or none", "A,B,..."),
+            "--repeats": _option("tasks: how often folds are drawn", "N", type=int),
+            "--max-rows": _option("tasks: most subjects of a dataset", "N", type=int),
+            "--seed": _option("tasks: seed (default: 0)", "N", type=int),
+            "--format": _option(
+                "tasks: kind of files (default: csv)", choices=("csv", "parquet"), default="csv"
+            ),
+        },
+        shared="--quiet",
     ),
 }
 

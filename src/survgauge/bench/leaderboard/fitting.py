@@ -134,9 +134,9 @@ def _seeded(model: Any, seed: int) -> Any:
     return model
 
 
-def can_be_tuned(model: Entrant) -> bool:
+def can_be_tuned(model: Any) -> bool:
     """Whether there is a space to search."""
-    return isinstance(model, NamedModel) and model.spec.home is None and model.name in SPACES
+    return "class" not in model.identity() and model.name in SPACES
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from ..._tools.arrays import positive
 from ..._tools.writing import now
 from ...errors import InputError, as_names, one_of
 from ..experiment.engines import check_engine, client_of, greet, run_tasks
-from ..experiment.files import Arrays
+from ..experiment.files import Arrays, DamagedError, read_json
 from ..experiment.process import machine, package_versions
 from ..experiment.progress import RunProgress
 from ..experiment.specs import looking_in
 from ..experiment.store import Store
 from ..models import FACTS, available
-from .fitting import DRAWS, INNER_FOLDS, SETTINGS, Cell, Entrant, FitTask, can_be_tuned, entrants
+from .fitting import DRAWS, INNER_FOLDS, SETTINGS, Cell, FitTask, can_be_tuned, entrants
 from .problems import Design, Problem, problems
 from .results import BASELINE, COLUMNS, Board, frame_of
 from .scoring import Name, scored
@@ -69,18 +69,39 @@ class BoardStore(Store):
             told = {"status": "missing", "message": "it has not run"}
         return [{**cell.names(), "settings": each, **told} for each in cell.settings]
 
-    def design(self) -> Design:
-        """Read what the tasks of the run are."""
-        from ..experiment.files import DamagedError, read_json
-
+    def recorded(self) -> Plan:
+        """Read what the last run fitted."""
         try:
-            return Design.read(read_json((self.root / "plan.json").read_bytes()))
+            record = read_json((self.root / "plan.json").read_bytes())
+            models = [Recorded(each) for each in record["models"]]
+            return Plan(Design.read(record), models, tuple(record["settings"]))
         except FileNotFoundError:
             raise InputError(
                 f"{self.root} holds no leaderboard; survgauge bench leaderboard makes one"
             ) from None
-        except (DamagedError, TypeError) as error:
-            raise InputError(f"{self.root / 'plan.json'} is damaged ({error})") from error
+        except (DamagedError, KeyError, TypeError) as error:
+            raise InputError(f"{self.root / 'plan.json'} is no leaderboard's ({error})") from error
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A model of an earlier run, as far as its results are concerned."""
+
+    record: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What the list of models calls it."""
+        return str(self.record["name"])
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return str(self.record.get("label", self.name))
+
+    def identity(self) -> dict[str, Any]:
+        """What its predictions depend on."""
+        return dict(self.record)
 
 
 @dataclass(frozen=True)
@@ -88,7 +109,7 @@ class Plan:
     """What a run fits: tasks, models, settings."""
 
     design: Design
-    models: Sequence[Entrant]
+    models: Sequence[Any]
     settings: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -304,7 +325,7 @@ def plan_cells(plan: Plan, problem: Problem, repeat: int, fold: int) -> list[Cel
     return [cell for cell in found if (cell.repeat, cell.fold) == (repeat, fold)]
 
 
-def _facts(name: Name, model: Entrant | None, card: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(name: Name, model: Any, card: Mapping[str, Any]) -> dict[str, Any]:
     """Row of the table of models."""
     row = {"name": name[0], "settings": name[1], **dict.fromkeys(COLUMNS["models"][2:], "")}
     row["title"] = name[0]

@@ -1,0 +1,156 @@
+"""`survgauge leaderboard`: tasks for models fitted elsewhere, their submission, and the page.
+
+Write the tasks of a leaderboard, submit predictions that were made for them, or write the page.
+Models in Python are run by survgauge bench leaderboard.
+
+Examples
+--------
+tasks of a run, for R or whatever else; then check and score what was predicted:
+  survgauge leaderboard tasks --store run --out tasks
+  survgauge leaderboard submit --name mine --pred predictions --store run --out board
+the page and tables of a run:
+  survgauge leaderboard page --store run --out board
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from .bench import names
+
+if TYPE_CHECKING:
+    from ..bench.leaderboard import Board
+
+#: Options of `tasks` that say which tasks there are.
+_DESIGN = ("truth", "repeats", "max_rows", "seed")
+#: Options that each action takes.
+_TAKES = {
+    "tasks": ("store", "out", "datasets", "format", *_DESIGN),
+    "submit": ("name", "pred", "store", "out"),
+    "page": ("store", "out"),
+}
+_NEEDS = {"tasks": ("out",), "submit": ("name", "pred", "store"), "page": ("store", "out")}
+#: Name of the page in the folder of results.
+PAGE = "leaderboard.html"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write tasks, take a submission, or write the page."""
+    for option in dict.fromkeys(name for taken in _TAKES.values() for name in taken):
+        given = getattr(args, option) not in (None, "csv")
+        if given and option not in _TAKES[args.action]:
+            raise InputError(f"--{option.replace('_', '-')} is not for {args.action}")
+        if not given and option in _NEEDS[args.action]:
+            raise InputError(f"{args.action} needs --{option.replace('_', '-')}")
+    return {"tasks": _tasks, "submit": _submit, "page": _page}[args.action](args)
+
+
+def bench(args: argparse.Namespace) -> int:
+    """`survgauge bench leaderboard`: fit, score, write the board; status 1 if fits failed."""
+    from ..bench.leaderboard import run
+
+    for option in ("censoring", "figures", "keep_predictions", "list", "all"):
+        if getattr(args, option):
+            raise InputError(f"--{option.replace('_', '-')} is not for the leaderboard")
+    board = run(
+        names(args.models),
+        names(args.datasets),
+        settings=names(args.settings) or ["default"],
+        store=args.store or "bench-leaderboard",
+        engine=args.engine,
+        scheduler=args.scheduler,
+        jobs=args.jobs,
+        resume=args.resume,
+        retry_failed=args.retry_failed,
+        timeout=args.timeout,
+        folder=os.getcwd(),
+        progress=not args.quiet,
+        command=args.call,
+        **_design(args),
+    )
+    _tell(board)
+    if args.out:
+        _write(board, args.out)
+    failed = int((board.cells["status"] != "ok").sum())
+    if failed:
+        sys.stderr.write(
+            f"survgauge: {failed} fits failed (tracebacks are in the store, under failures); "
+            "--retry-failed runs them again\n"
+        )
+    return 1 if failed else 0
+
+
+def _design(args: argparse.Namespace) -> dict[str, Any]:
+    """Read what tasks depend on, as far as it was given."""
+    given = {key: getattr(args, key) for key in _DESIGN if getattr(args, key) is not None}
+    if "truth" in given:
+        given["truth"] = [] if given["truth"] == "none" else names(given["truth"])
+    return given
+
+
+def _tasks(args: argparse.Namespace) -> int:
+    from ..bench.leaderboard import tasks
+
+    place = tasks(
+        args.out, names(args.datasets), store=args.store, format=args.format, **_design(args)
+    )
+    count = sum(1 for path in place.iterdir() if path.is_dir())
+    print(f"{count} tasks written to {place}")
+    return 0
+
+
+def _submit(args: argparse.Namespace) -> int:
+    from ..bench.leaderboard import submit
+
+    board = submit(args.name, args.pred, args.store, command=args.call)
+    print(f"{args.name} is on the board of {args.store}\n")
+    _tell(board)
+    if args.out:
+        _write(board, args.out)
+    return 0
+
+
+def _page(args: argparse.Namespace) -> int:
+    from ..bench.leaderboard import Board
+
+    _write(Board.load(Path(args.store) / "board"), args.out)
+    return 0
+
+
+def _write(board: Board, out: str) -> None:
+    """Write tables and the page."""
+    place = board.save(out)
+    print(f"tables written to {place}")
+
+
+def _tell(board: Board) -> None:
+    """Print the mean skill of each model over the datasets."""
+    from .._tools.text import columns, width
+
+    main = board.averaged().scores
+    main = main[main["track"] == "main"]
+    by = ["model", "settings"]
+    table = main.pivot_table(index=by, columns="metric", values="skill", aggfunc="mean")
+    table["uno"] = main[main["metric"] == "uno"].groupby(by)["value"].mean()
+    counts = main.groupby(by)["dataset"].nunique()
+    asked = ("mae_within", "ibs", "uno")
+    table = table.reindex(columns=list(asked)).sort_values("mae_within", ascending=False)
+    rows = [
+        [*map(str, key), str(counts[key]), *(_number(row[m]) for m in asked)]
+        for key, row in table.iterrows()
+    ]
+    head = ["model", "settings", "datasets", "time error", "Brier", "C"]
+    print(columns(head, rows, (0, 1), width()))
+    print(
+        "\nMeans over datasets: time error (mae_within) and integrated Brier score as the share "
+        "of\nKaplan-Meier's that the model saves, and Uno's C."
+    )
+
+
+def _number(value: float) -> str:
+    return "" if value != value else f"{value:.3f}"
