@@ -14,7 +14,7 @@ from typing import Any
 
 from ._old_names import NAMES, OldModules, old_name
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 
 def _public_names() -> dict[str, str]:
