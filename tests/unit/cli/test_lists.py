@@ -222,3 +222,15 @@ def _options():
 def test_the_help_of_an_option_says_what_it_is(told):
     # "of the bootstrap" and "(default: time)" leave out the word that matters.
     assert not told.startswith(("of ", "for ", "in ", "("))
+
+
+@pytest.mark.parametrize("command", ["metrics", "models", "datasets"])
+def test_lists_need_numpy_and_scipy_alone(command):
+    extras = ("pandas", "sklearn", "pyarrow", "matplotlib", "lifelines", "sksurv", "torch")
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({extras!r}))\n"
+        f"from survgauge.cli.main import main; raise SystemExit(main([{command!r}]))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    assert f" {command}" in found.stdout

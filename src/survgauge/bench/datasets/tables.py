@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...data.column_kinds import kinds_of, levels_of
 from ...data.outcomes import Outcomes
-from ...data.preprocessing import kinds_of, levels_of
 from ...data.tables import read_frame
 from ...errors import InputError
 from .record import Dataset, Dropped, zero_times
