@@ -15,6 +15,7 @@ from .evaluation_page import evaluation_page
 from .evaluation_tables import evaluation_card
 from .experiment_page import experiment_page
 from .experiment_words import experiment_content
+from .leaderboard_page import leaderboard_page
 from .page import Section
 from .sections import audit_fragment, audit_html, audit_part, landmark_part, landmarks_html
 
@@ -31,6 +32,7 @@ __all__ = [
     "evaluation_html",
     "experiment_html",
     "landmarks_html",
+    "leaderboard_page",
     "saved_evaluation_html",
 ]
 

@@ -19,19 +19,19 @@ from .page import (
     breakable,
     figures,
     head,
+    heat,
     join,
     number_cell,
     page,
     paragraphs,
     picker,
+    shaded,
     table,
     table_row,
     tag,
 )
 
 _MOST_FAILURES = 200
-#: More columns than this are set more closely.
-_MANY = 9
 #: Distance from the truth, and excess over the best model, at which a colour has faded away.
 _FAR, _EXCESS = 0.5, 0.2
 _NOT_KINDS = ("metric", "total", "tau", "overlap", "relative", "tau_low", "tau_high")
@@ -56,14 +56,14 @@ def experiment_page(data: Record, *, title: str) -> str:
         )
         return join(*views)
 
-    heat = partial(_metrics_by_dataset, series=series, places=places)
+    by_dataset = partial(_metrics_by_dataset, series=series, places=places)
     sections = [
         Section("summary", "Summary", by_truth(_summary)),
         Section("wins", "Wins and means", by_truth(partial(_wins, series=series))),
         Section("proximity", "Winners: best three models right, and close to the true value",
-                by_truth(partial(heat, what="proximity", column="relative"))),
+                by_truth(partial(by_dataset, what="proximity", column="relative"))),
         Section("ranking", "Ranking: does the metric order the models as the truth does?",
-                by_truth(partial(heat, what="ranking", column="tau"))),
+                by_truth(partial(by_dataset, what="ranking", column="tau"))),
         Section("models", "Models by their true value", by_truth(_models)),
         Section("detail", "One dataset, one metric", figures(charts)),
         Section("failures", "What failed or was left out", _failures(data)),
@@ -191,7 +191,7 @@ def _metrics_by_dataset(
                 inner = tag("button", shown, type="button", data_goto="cell-chart",
                             data_choice=place, aria_label=label)  # fmt: skip
             share = None if value is None else value if is_tau else 1 - value / _FAR
-            cells.append(_shaded(inner, value, share, key in won, **switches[metric]))
+            cells.append(shaded(inner, value, share, key in won, **switches[metric]))
         lines.append(_of_data_set(*where, *cells))
     told = (
         "Each number is Kendall's tau between the order of the models by the metric and their true "
@@ -206,7 +206,7 @@ def _metrics_by_dataset(
     )
     ends = ("0 or less", "1") if is_tau else (f"{100 * _FAR:.0f} % or more", "0 %")
     heads = [head(title_of(m), title=m, **switches[m]) for m in metrics]
-    return _heat(heads, lines, caption, ends)
+    return heat(heads, lines, caption, ends)
 
 
 def _models(data: Record, truth: str) -> Markup:
@@ -233,7 +233,7 @@ def _models(data: Record, truth: str) -> Markup:
     )
     ends = (f"{100 * _EXCESS:.0f} % or more from the best model", "the best model")
     lead = tag("p", words.best_models(data, truth))
-    return join(lead, _heat([head(breakable(model)) for model in order], lines, caption, ends))
+    return join(lead, heat([head(breakable(model)) for model in order], lines, caption, ends))
 
 
 def _true_value(r: Record | None) -> Markup:
@@ -247,33 +247,7 @@ def _true_value(r: Record | None) -> Markup:
     if low is not None and not best:
         told = f"{number(r['difference'])} from the best ({number(low)} to {number(high)})"
     shown = tag("span", f"{'' if best or r['clearly_worse'] else '≈ '}{number(value)}")
-    return _shaded(shown, value, 1 - far / _EXCESS, best, title=told)
-
-
-def _heat(heads: list[Markup], lines: list[Markup], label: str, ends: tuple[str, str]) -> Markup:
-    """Coloured table with the scale of its colours, which says which end is the better one."""
-    scale = tag(
-        "p",
-        tag("span", f"Worse: {ends[0]}"),
-        tag("span", class_="bar"),
-        tag("span", f"better: {ends[1]}"),
-        class_="scale small soft",
-    )
-    kind = f"pinned heat{' dense' * (len(heads) > _MANY)}"
-    return table(["data", *heads], lines, label=label, words=["data"], kind=kind, above=scale)
-
-
-def _shaded(
-    shown: object, value: float | None, share: float | None, best: bool, **attributes: object
-) -> Markup:
-    """Cell between the page's two heat colours; text stays readable on all of them."""
-    style = None
-    if share is not None:
-        part = round(45 * max(0.0, min(1.0, share)))
-        mixed = f"rgb(var(--heat-high)) {part}%, rgb(var(--heat-low))"
-        style = f"background:color-mix(in srgb, {mixed})"
-    kind = "cell win" if best else "cell"
-    return number_cell(shown, value, "", class_=kind, style=style, **attributes)
+    return shaded(shown, value, 1 - far / _EXCESS, best, title=told)
 
 
 def _failures(data: Record) -> Markup:

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from .. import __version__
 from .displays import palette
 
+#: More columns than this are set more closely.
+_MANY = 9
 _VOID = {"meta", "input", "br", "col"}
 #: Options that a list shows without a search.
 _FEW_OPTIONS = 15
@@ -145,6 +147,38 @@ def table(
                class_=f"sortable {kind}".strip(), data_filtered=name is not None)  # fmt: skip
     region = tag("div", body, class_="table", tabindex=0, role="region", aria_label=label)
     return join(find, tag("p", label, class_="soft small"), above, hint, region)
+
+
+def heat(
+    heads: list[Markup],
+    lines: list[Markup],
+    label: str,
+    ends: tuple[str, str],
+    first: str = "data",
+) -> Markup:
+    """Coloured table with the scale of its colours, which says which end is the better one."""
+    scale = tag(
+        "p",
+        tag("span", f"Worse: {ends[0]}"),
+        tag("span", class_="bar"),
+        tag("span", f"better: {ends[1]}"),
+        class_="scale small soft",
+    )
+    kind = f"pinned heat{' dense' * (len(heads) > _MANY)}"
+    return table([first, *heads], lines, label=label, words=[first], kind=kind, above=scale)
+
+
+def shaded(
+    shown: object, value: float | None, share: float | None, best: bool, **attributes: object
+) -> Markup:
+    """Cell between the page's two heat colours; text stays readable on all of them."""
+    style = None
+    if share is not None:
+        part = round(45 * max(0.0, min(1.0, share)))
+        mixed = f"rgb(var(--heat-high)) {part}%, rgb(var(--heat-low))"
+        style = f"background:color-mix(in srgb, {mixed})"
+    kind = "cell win" if best else "cell"
+    return number_cell(shown, value, "", class_=kind, style=style, **attributes)
 
 
 def facts(found: dict[str, object]) -> Markup:

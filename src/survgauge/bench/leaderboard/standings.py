@@ -1,0 +1,363 @@
+"""A board as plain data for its page: standings by metric, datasets, kinds, truth, costs.
+
+Kaplan-Meier is what models are held against, and does not compete. Repeats of a dataset are
+averaged first. With tuned settings, a model that was not tuned competes as it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..._tools.arrays import Floats
+from ...evaluation.audit.scoring import kendall_tau
+from ...evaluation.inference import holm
+from ...metrics.registry import REGISTRY
+from ...report.experiment_words import FEWEST_BASES
+from .results import BASELINE, RELATIVE
+from .statistics import LEVEL, agreement, groups, over_datasets, p_of_being_best, pairs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Settings of models, and how they are called.
+VIEWS = {
+    "default": "As they come",
+    "tuned-ibs": "Tuned by the integrated Brier score",
+    "tuned-mae": "Tuned by the error in time",
+}
+#: The model that others have to beat.
+REFERENCE = "coxph"
+#: Kinds of datasets: a column, its title, where it is cut, and how a bound is written.
+KINDS = (
+    ("n", "Subjects", (500, 2000), "{:,.0f}"),
+    ("censored", "Censored", (0.4, 0.7), "{:.0%}"),
+    ("features", "Features", (10, 30), "{:.0f}"),
+)
+#: Distances from a target count up to this: a slope of 3 is as useless as one of 2.
+FARTHEST = 1.0
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is averaged over datasets: higher is better in `values`, as shown in `shown`."""
+
+    name: str
+    #: skill, value or distance.
+    kind: str
+    #: Sign that turns a value as shown into one of which higher is better.
+    sign: float
+    #: What a model that failed on a dataset counts there; None: the dataset is left out.
+    failed: float | None = None
+
+    @classmethod
+    def of(cls, metric: str) -> Measure:
+        """Return the measure of a metric."""
+        record = REGISTRY[metric]
+        if metric in RELATIVE:
+            return cls(metric, "skill", 1.0, 0.0)
+        if record.direction == "target":
+            return cls(metric, "distance", -1.0)
+        higher = record.direction == "higher"
+        return cls(metric, "value", 1.0 if higher else -1.0, 0.5 if higher else None)
+
+    def shown(self, rows: pd.DataFrame) -> pd.Series:
+        """Return the numbers to average."""
+        if self.kind == "skill":
+            return rows["skill"]
+        if self.kind == "distance":
+            return (rows["value"] - REGISTRY[self.name].target).abs().clip(upper=FARTHEST)
+        return rows["value"]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Datasets by models, as shown; `values` has failures filled in and higher is better."""
+
+    measure: Measure
+    datasets: list[str]
+    models: list[str]
+    shown: Floats
+    #: Models that have values on fewer than half of the datasets and do not compete.
+    left_out: list[str]
+
+    @property
+    def values(self) -> Floats:
+        """Numbers to compare."""
+        filled = self.shown
+        if self.measure.failed is not None:
+            filled = np.where(np.isnan(filled), self.measure.failed, filled)
+        return np.asarray(self.measure.sign * filled)
+
+    @property
+    def missing(self) -> list[int]:
+        """On how many datasets each model has no value."""
+        return [int(count) for count in np.isnan(self.shown).sum(axis=0)]
+
+
+def in_view(rows: pd.DataFrame, view: str) -> pd.DataFrame:
+    """Keep the settings of a view; models without them stay as they come."""
+    has = set(rows.loc[rows["settings"] == view, "model"])
+    plain = set(rows.loc[rows["settings"] == "default", "model"])
+    first = rows.groupby("model")["settings"].transform("first")
+    usual = first.where(~rows["model"].isin(plain), "default")
+    return rows[rows["settings"] == usual.where(~rows["model"].isin(has), view)]
+
+
+def matrix_of(rows: pd.DataFrame, measure: Measure, column: str | None = None) -> Matrix:
+    """Place the numbers of a metric; `column` has other numbers than the measure's own."""
+    rows = rows[(rows["metric"] == measure.name) & (rows["model"] != BASELINE)]
+    numbers = measure.shown(rows) if column is None else rows[column]
+    table = rows.assign(number=numbers).pivot_table(
+        index="dataset", columns="model", values="number", sort=False, dropna=False
+    )
+    table = table.dropna(how="all")
+    enough = table.notna().sum() * 2 >= len(table)
+    kept = table.loc[:, enough]
+    return Matrix(
+        measure, list(kept.index), list(kept.columns), kept.to_numpy(float),
+        [name for name in table.columns if not enough[name]],
+    )  # fmt: skip
+
+
+def standings(found: Matrix) -> list[Row]:
+    """Models of a metric, best first: mean over datasets, letters, who may be best, against Cox."""
+    values, sign = found.values, found.measure.sign
+    if not found.models:
+        return []
+    mean, best, every = over_datasets(values), p_of_being_best(values), pairs(values)
+    letters = groups(every.clear(), mean.mean)
+    place = found.models.index(REFERENCE) if REFERENCE in found.models else None
+    cox = None if place is None else pairs(values, against=place)
+    tested = len(values) >= FEWEST_BASES
+    rows = []
+    for k in np.argsort(-mean.mean, kind="stable").tolist():
+        ends = sorted((sign * mean.low[k], sign * mean.high[k]))
+        row: Row = {
+            "model": found.models[k], "mean": sign * mean.mean[k], "low": ends[0],
+            "high": ends[1], "datasets": int(mean.datasets[k]), "missing": found.missing[k],
+            "group": letters[k] if tested else None, "p_best": best[k],
+            "may_be_best": bool(best[k] >= LEVEL) if np.isfinite(best[k]) else None,
+        }  # fmt: skip
+        if cox is not None and k != place:
+            ends = sorted((sign * cox.low[k, place], sign * cox.high[k, place]))
+            row |= {
+                "to_cox": sign * cox.difference[k, place], "to_cox_low": ends[0],
+                "to_cox_high": ends[1], "to_cox_p": cox.p_value[k, place],
+                "beats_cox": bool(cox.p_value[k, place] < LEVEL and cox.difference[k, place] > 0),
+            }  # fmt: skip
+        rows.append(row)
+    return rows
+
+
+def pair_rows(found: Matrix) -> list[Row]:
+    """All pairs of models of a metric, with limits and p-values that hold for all of them."""
+    every, sign = pairs(found.values), found.measure.sign
+    rows = []
+    for i, j in np.argwhere(np.triu(np.ones((len(found.models),) * 2, dtype=bool), 1)).tolist():
+        ends = sorted((sign * every.low[i, j], sign * every.high[i, j]))
+        rows.append(
+            {
+                "metric": found.measure.name, "model_a": found.models[i],
+                "model_b": found.models[j], "difference": sign * every.difference[i, j],
+                "low": ends[0], "high": ends[1], "p_value": every.p_value[i, j],
+                "datasets": int(every.datasets[i, j]),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def kinds_of(datasets: pd.DataFrame) -> list[tuple[str, str, list[str]]]:
+    """Datasets by size, share censored and number of features: title, range and names."""
+    found = []
+    for column, title, cuts, form in KINDS:
+        ends = [-np.inf, *cuts, np.inf]
+        for low, high in zip(ends, ends[1:], strict=False):
+            there = (datasets[column] >= low) & (datasets[column] < high)
+            first, last = form.format(low), form.format(high)
+            label = f"fewer than {last}" if low == -np.inf else f"{first} to {last}"
+            label = f"{first} or more" if high == np.inf else label
+            found.append((title, label.replace("%", " %"), list(datasets.loc[there, "name"])))
+    return found
+
+
+def by_kind(found: Matrix, datasets: pd.DataFrame) -> list[Row]:
+    """Standings within each kind of dataset; without tests where they are too few."""
+    rows = []
+    for title, label, names in kinds_of(datasets):
+        chosen = [k for k, name in enumerate(found.datasets) if name in set(names)]
+        if not chosen:
+            continue
+        mine = Matrix(found.measure, [found.datasets[k] for k in chosen], found.models,
+                      found.shown[chosen], [])  # fmt: skip
+        values = mine.values
+        mean, best = over_datasets(values), p_of_being_best(values)
+        models = [
+            {
+                "model": name, "mean": found.measure.sign * mean.mean[k],
+                "may_be_best": bool(best[k] >= LEVEL) if np.isfinite(best[k]) else None,
+            }
+            for k, name in enumerate(mine.models)
+        ]  # fmt: skip
+        rows.append({"kind": title, "range": label, "datasets": len(chosen), "models": models})
+    return rows
+
+
+def sensitivity(matrices: dict[str, Matrix]) -> Row:
+    """How far the order of the models depends on the metric: Kendall's tau of all pairs."""
+    names = [name for name, found in matrices.items() if found.models]
+    models = list(dict.fromkeys(m for name in names for m in matrices[name].models))
+    means = np.full((len(models), len(names)), np.nan)
+    for k, name in enumerate(names):
+        mean = over_datasets(matrices[name].values).mean
+        for model, value in zip(matrices[name].models, mean, strict=True):
+            means[models.index(model), k] = value
+    shared = int((~np.isnan(means).any(axis=1)).sum())
+    return {"metrics": names, "models": shared, "tau": agreement(means).tolist()}
+
+
+def truth_rows(rows: pd.DataFrame, metrics: Iterable[str]) -> list[Row]:
+    """How far each metric is from its true value, and from the true order of the models.
+
+    The true order is that of the mean absolute errors computed from the true event times. Means
+    are over models, then over datasets, with intervals over datasets.
+    """
+    true = matrix_of(rows, Measure.of("mae_within"), "truth")
+    found = []
+    for metric in metrics:
+        measure = Measure.of(metric)
+        said = matrix_of(rows, measure, "value")
+        models = [m for m in said.models if m in true.models]
+        datasets = [d for d in said.datasets if d in true.datasets]
+        if len(models) < 2 or not datasets:
+            continue
+        value, target = _at(said, datasets, models), _at(true, datasets, models)
+        own = _at(matrix_of(rows, measure, "truth"), datasets, models)
+        order = -measure.sign * value
+        if measure.kind == "skill":
+            order = value
+        if measure.kind == "distance":
+            order = np.abs(value - REGISTRY[metric].target)
+        relative = metric in RELATIVE
+        gap = (value - own) / (own if relative else 1.0)
+        known = ~(np.isnan(order).any(axis=1) | np.isnan(target).any(axis=1))
+        tau = np.full(len(datasets), np.nan)
+        loss = tau.copy()
+        for d in np.flatnonzero(known).tolist():
+            tau[d] = kendall_tau(order[d][:, None], target[d][:, None])[0]
+            loss[d] = target[d][np.argmin(order[d])] / target[d].min() - 1
+        columns = {"bias": _mean(gap), "distance": _mean(np.abs(gap)), "tau": tau, "loss": loss}
+        over = over_datasets(np.column_stack(list(columns.values())))
+        row: Row = {"metric": metric, "relative": relative, "datasets": int(known.sum())}
+        for k, name in enumerate(columns):
+            row |= {name: over.mean[k], f"{name}_low": over.low[k], f"{name}_high": over.high[k]}
+        found.append(row)
+    return found
+
+
+def _at(found: Matrix, datasets: list[str], models: list[str]) -> Floats:
+    """Take some rows and columns; NaN for those that are not there."""
+    full = np.full((len(datasets), len(models)), np.nan)
+    for i, d in enumerate(datasets):
+        for j, m in enumerate(models):
+            if d in found.datasets and m in found.models:
+                full[i, j] = found.shown[found.datasets.index(d), found.models.index(m)]
+    return full
+
+
+def _mean(values: Floats) -> Floats:
+    """Mean over the models of each dataset that have a value."""
+    known = ~np.isnan(values)
+    total = np.where(known, values, 0.0).sum(axis=1)
+    return np.asarray(total / np.where(known.any(axis=1), known.sum(axis=1), np.nan))
+
+
+def true_matrix(rows: pd.DataFrame) -> Matrix:
+    """Skill of the models by their true error: 1 - error / error of Kaplan-Meier."""
+    rows = rows[rows["metric"] == "mae_within"]
+    km = rows[rows["model"] == BASELINE].set_index("dataset")["truth"]
+    skill = 1 - rows["truth"] / rows["dataset"].map(km)
+    return matrix_of(rows.assign(skill=skill), Measure.of("mae_within"))
+
+
+def on_each_dataset(found: Matrix, paired: pd.DataFrame) -> list[Row]:
+    """Skill of each model on each dataset, and whether it is clearly worse than the best there.
+
+    Clearly: by the paired comparisons on the dataset, with Holm's correction for the models.
+    """
+    paired = paired[paired["metric"] == found.measure.name]
+    p_of: dict[tuple[str, frozenset[str]], float] = {
+        (d, frozenset((a, b))): p
+        for d, a, b, p in zip(
+            paired["dataset"], paired["model_a"], paired["model_b"], paired["p_value"], strict=True
+        )
+    }
+    rows = []
+    for d, name in enumerate(found.datasets):
+        shown, values = found.shown[d], found.values[d]
+        known = [k for k in range(len(found.models)) if np.isfinite(shown[k])]
+        best = max(known, key=lambda k, v=values: v[k])  # type: ignore[misc]
+        others = [k for k in known if k != best]
+        pair = [p_of.get((name, frozenset((found.models[k], found.models[best]))), np.nan)
+                for k in others]  # fmt: skip
+        adjusted = dict(zip(others, holm(pair).tolist() if pair else [], strict=True))
+        rows += [
+            {
+                "dataset": name, "model": found.models[k],
+                "value": shown[k] if k in known else None, "best": k == best,
+                "p_value": adjusted.get(k),
+                "clearly_worse": bool(adjusted[k] < LEVEL) if k in adjusted else None,
+            }
+            for k in range(len(found.models))
+        ]  # fmt: skip
+    return rows
+
+
+def tuning(rows: pd.DataFrame, metric: str) -> list[Row]:
+    """What tuning changed: the mean difference of each model to itself as it comes."""
+    measure = Measure.of(metric)
+    before, found = matrix_of(rows[rows["settings"] == "default"], measure), []
+    for view in (v for v in VIEWS if v != "default"):
+        after = matrix_of(rows[rows["settings"] == view], measure)
+        models = [m for m in after.models if m in before.models]
+        datasets = [d for d in after.datasets if d in before.datasets]
+        if not models or not datasets:
+            continue
+        gaps = _at(after, datasets, models) - _at(before, datasets, models)
+        over = over_datasets(measure.sign * gaps)
+        found += [
+            {
+                "model": m, "settings": view, "gain": over.mean[k], "low": over.low[k],
+                "high": over.high[k], "datasets": int(over.datasets[k]),
+            }
+            for k, m in enumerate(models)
+        ]  # fmt: skip
+    return found
+
+
+def costs(cells: pd.DataFrame) -> list[Row]:
+    """Seconds of each model and settings in a fold: median and largest; what all folds took."""
+    rows = []
+    for (model, settings), mine in cells.groupby(["model", "settings"], sort=False):
+        each = mine["seconds_fit"] + mine["seconds_predict"]
+        rows.append(
+            {
+                "model": model, "settings": settings, "cells": len(mine),
+                "failed": int((mine["status"] != "ok").sum()),
+                "fit": mine["seconds_fit"].median(), "predict": mine["seconds_predict"].median(),
+                "most": each.max(), "total": each.sum(),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def failures(cells: pd.DataFrame) -> list[Row]:
+    """What failed: folds by dataset, model, settings and message."""
+    failed = cells[cells["status"] != "ok"]
+    keys = ["track", "dataset", "model", "settings", "message"]
+    counts = failed.groupby(keys, sort=False, dropna=False).size()
+    return [{**dict(zip(keys, key, strict=True)), "folds": int(n)} for key, n in counts.items()]
