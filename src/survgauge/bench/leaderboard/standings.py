@@ -73,6 +73,12 @@ class Measure:
             return (rows["value"] - REGISTRY[self.name].target).abs().clip(upper=FARTHEST)
         return rows["value"]
 
+    def badness(self, values: Floats) -> Floats:
+        """Values of the metric itself, turned so that lower is better."""
+        if self.kind == "distance":
+            return np.abs(values - (REGISTRY[self.name].target or 0.0))
+        return values if self.kind == "skill" else np.asarray(-self.sign * values)
+
 
 @dataclass(frozen=True)
 class Matrix:
@@ -237,11 +243,7 @@ def truth_rows(rows: pd.DataFrame, metrics: Iterable[str]) -> list[Row]:
             continue
         value, target = _at(said, datasets, models), _at(true, datasets, models)
         own = _at(matrix_of(rows, measure, "truth"), datasets, models)
-        order = -measure.sign * value
-        if measure.kind == "skill":
-            order = value
-        if measure.kind == "distance":
-            order = np.abs(value - REGISTRY[metric].target)
+        order = measure.badness(value)
         relative = metric in RELATIVE
         gap = (value - own) / (own if relative else 1.0)
         known = ~(np.isnan(order).any(axis=1) | np.isnan(target).any(axis=1))

@@ -1,0 +1,87 @@
+"""The page of a leaderboard: its sentences, hostile names, boards that lack something."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+from boards import demo_board
+
+from survgauge.bench.leaderboard.page import leaderboard_page
+from survgauge.bench.leaderboard.results import Board
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+def changed(board, **tables):
+    return Board(**{**board.tables(), **tables}, about=board.about)
+
+
+def lead_of(html):
+    return re.search(r'class="lead">([^<]*)<', html).group(1).replace("\u00a0", " ")
+
+
+def test_says_who_is_best_and_how_sure():
+    html = leaderboard_page(demo_board(10))
+    assert "On average over 10 datasets, rsf (RSF) saves most, 15.1 %" in lead_of(html)
+    assert "not clearly worse" in lead_of(html)
+    assert "Nothing clearly beats coxph" in html
+    assert "did not converge" in html
+    assert "survgauge leaderboard submit" in html
+
+
+def test_few_datasets_are_said_to_be_too_few():
+    html = leaderboard_page(demo_board(4))
+    assert "too few datasets to tell" in lead_of(html)
+    assert "Nothing clearly beats" not in html
+
+
+def test_names_stay_text():
+    board = demo_board(7)
+    tables = {
+        name: table.replace({"rsf": EVIL, "set_1": EVIL}) for name, table in board.tables().items()
+    }
+    html = leaderboard_page(Board(**tables, about={"command": EVIL}))
+    assert EVIL not in html
+    assert "&lt;img src=x onerror=alert(1)&gt;" in html
+
+
+def scores_where(board, keep):
+    return changed(board, scores=board.scores[keep(board.scores)])
+
+
+LESS = {
+    "without known truth": lambda b: scores_where(b, lambda s: s["track"] == "main"),
+    "without tuned settings": lambda b: scores_where(b, lambda s: s["settings"] == "default"),
+    "without Cox": lambda b: scores_where(b, lambda s: s["model"] != "coxph"),
+    "one model": lambda b: scores_where(b, lambda s: s["model"].isin(["km", "rsf"])),
+    "one metric": lambda b: scores_where(b, lambda s: s["metric"] == "mae_within"),
+    "no pairs": lambda b: changed(b, pairs=b.pairs.iloc[:0]),
+    "one dataset": lambda b: scores_where(b, lambda s: s["dataset"] == "set_1"),
+}
+
+
+@pytest.mark.parametrize("what", LESS)
+def test_boards_that_lack_something_have_a_page(what):
+    html = leaderboard_page(LESS[what](demo_board(7)))
+    assert html.startswith("<!DOCTYPE html>")
+    assert lead_of(html)
+    assert "nan" not in re.sub(r"<script.*", "", html, flags=re.DOTALL).lower().split()
+
+
+def test_more_models_than_colours_and_letters():
+    import pandas as pd
+
+    board = demo_board(6)
+    parts = {"scores": [board.scores], "models": [board.models]}
+    for k in range(20):
+        for name, column in (("scores", "model"), ("models", "name")):
+            table = getattr(board, name)
+            copy = table[table[column] == "rsf"].assign(**{column: f"rsf_{k}"})
+            parts[name].append(copy)
+    html = leaderboard_page(changed(board, **{k: pd.concat(v) for k, v in parts.items()}))
+    assert "rsf_19" in html
