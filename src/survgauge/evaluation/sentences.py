@@ -152,7 +152,7 @@ class _Words:
         told += [f"{more} more"] if more > 0 else []
         what = "The predicted times are off by" if self.in_time else f"{self.title} is"
         ranges = " over assumed tails" if any(map(tail_range, known)) else ""
-        first = f"{what} {listed(told)}{' on average' * self.in_time}"
+        first = f"{what} {listed(told)}{self._on_average()}"
         first += f", in brackets the range{ranges}." if ranges else "."
         hint = "; `mae_within`, or a `tau`, stops where the data end"
         if any(row["until"] is not None for row in known):  # it stops there already

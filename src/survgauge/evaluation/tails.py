@@ -222,10 +222,7 @@ def withhold_dependent(scores: list[TableCell], task: Task) -> list[TableCell]:
     """Take interval and tests from scores that assume censoring not to depend on the features."""
     learnt = task.conditional is not None
     what_to_do = "" if learnt else "; X_train= gives metrics that allow for it"
-    reason = (
-        "censoring depends on the features, which this metric assumes it does not, so that it is "
-        f"not valid here{what_to_do}"
-    )
+    reason = f"censoring depends on the features, which is not allowed for here{what_to_do}"
     withheld = Withheld(reason, NAN, NAN)
 
     def alone(score: TableCell) -> TableCell:

@@ -59,6 +59,7 @@ def test_features_of_the_test_subjects_mark_what_is_not_valid():
             assert np.isnan(row["low"])
     assert "X_train" in ev.verdict
     assert "no model is called best" in ev.verdict
+    assert "on average within the first " in ev.verdict
     differences = [r for r in ev.comparisons() if r["metric"] in GIVEN and r["difference"]]
     assert differences
     assert all(row["withheld"] for row in differences)

@@ -251,6 +251,8 @@ _ROUNDING = 1e-9
 _CONVEX = 1e-3
 #: A coefficient beyond this stands for none: risks of exp(-exp(30)) and 1 - exp(-exp(-30)).
 _FAR = 30.0
+#: Where the loss is as good as level in some direction, it has no best point there.
+_LEVEL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -286,6 +288,8 @@ class LeastSquares:
             if np.abs(beta).max() > _FAR:
                 break
             if np.abs(step).max() < _EXACT * (1 + np.abs(beta).max()):
+                if np.linalg.eigvalsh(sums.curved)[0] <= _LEVEL * np.trace(sums.curved):
+                    break  # the loss still falls, by less than numbers can tell
                 return cls(pseudo, design, offset, beta, sums.curved)
         raise UndefinedMetricError(
             "the regression of pseudo-observations on the predictions has no finite solution"

@@ -113,3 +113,11 @@ def test_equal_predictions_have_an_intercept_and_no_slope():
     rows = sg.evaluate({"m": constant}, y, metrics=names, time=TIME).rows()
     assert np.isfinite(rows[0]["value"])
     assert np.isnan(rows[1]["value"])
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [0, 2, 1, 3], [3, 1, 0, 2], [2, 3, 0, 1]])
+def test_a_loss_that_never_stops_falling_has_no_slope(order):
+    # Half of those without a predicted risk have the event, nobody else: the steeper, the better.
+    time, survival = np.array([10.0, 18, 29, 17])[order], np.array([1.0, 0.7, 0.74, 1.0])[order]
+    with pytest.raises(sg.UndefinedMetricError, match="no finite solution"):
+        sg.calibration_slope((time, np.ones(4)), survival, 11.5)
