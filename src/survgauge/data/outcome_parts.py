@@ -154,6 +154,16 @@ class Weighted:
         return len(self) if self._weight is None else int(np.count_nonzero(self._weight))
 
     @property
+    def median_time(self) -> float:
+        """Median observed time."""
+        if self._weight is None:
+            return float(np.median(self.time))
+        order = sorting_order(self.time)
+        time, reached = self.time[order], np.cumsum(self._weight[order])
+        middle = [int(reached.searchsorted(reached[-1] / 2, side)) for side in ("left", "right")]
+        return float(time[np.minimum(middle, time.size - 1)].mean())
+
+    @property
     def event_count(self) -> int:
         """Number of rows with an event among those present."""
         if self._weight is None:

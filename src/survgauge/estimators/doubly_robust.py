@@ -141,19 +141,12 @@ class Walk:
         if key not in made:
             # Neither the tail, the cause nor the horizon changes the jumps.
             alike = next((walk for other, walk in made.items() if other[0] == floor), None)
-            made[key] = (
-                cls._of_all(distribution, km, floor)
-                if alike is None
-                else replace(alike, distribution=distribution)
-            )
+            if alike is None:
+                g = FlooredG(km, floor)
+                times, values = g.falls(km)
+                alike = cls(distribution, g, times, np.concatenate(([0.0], 1 / values - 1)))
+            made[key] = replace(alike, distribution=distribution)
         return made[key]
-
-    @classmethod
-    def _of_all(cls, distribution: ResidualDistribution, km: KaplanMeier, floor: float) -> Walk:
-        g = FlooredG(km, floor)
-        times, values = g.falls(km)
-        excess = np.concatenate(([0.0], 1 / values - 1))
-        return cls(distribution, g, times, excess)
 
     @classmethod
     def of_jumps(cls, distribution: ResidualDistribution, g: FlooredG, weight: Floats) -> Walk:
@@ -182,10 +175,6 @@ class Walk:
         """Count atoms of the distribution and times before t, or also at t ("right")."""
         return self.distribution.passed(t, side), look_up(self.times, t, side)
 
-    def _ahead(self, name: str) -> Floats:
-        """Integrals of f past each of the times."""
-        return self.distribution.table(name, self.times)
-
     def _shares(self) -> tuple[Floats, Bools]:
         """Steps / S at each of the times, and whether nothing of the distribution lies past it."""
         alive = self.distribution.alive_table(self.times)
@@ -209,7 +198,7 @@ class Walk:
             return self.excess
         parts, over = self._shares()
         if name:
-            parts *= self._ahead(name)
+            parts *= self.distribution.table(name, self.times)
             if over.any():
                 # Past the end of the distribution the event would have come at v itself.
                 with np.errstate(over="ignore"):

@@ -280,12 +280,10 @@ class ResidualDistribution:
     @property
     def unknown(self) -> Bools:
         """Whether the tail says nothing although there is one, or never falls."""
-        return (self._left > 0) & ((self._tail == "nan") | self._never_falls)
-
-    @property
-    def _never_falls(self) -> Bools:
-        linear, exponential = self._tail == "linear", self._tail == "exponential"
-        return (linear | exponential) & (self._left >= 1) & (self._last > 0) & np.isinf(self.stop)
+        if self._tail == "nan":
+            return self._left > 0
+        falls = self._tail == "hold" or self._last <= 0 or self.stop < np.inf
+        return (self._left >= 1) & (not falls)
 
     def places(self, x: Floats) -> Ints:
         """For each time, the number of atoms at or before it."""

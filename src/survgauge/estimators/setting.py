@@ -124,12 +124,6 @@ class Setting:
         """The subjects, each standing for as many of the population as it was sampled for."""
         return self.y if self.weight is None else self.y.reweighted(self.weight)
 
-    @property
-    def _own_g(self) -> KaplanMeier:
-        """G of the test subjects."""
-        sampled_in = self.in_sample and self.weight is None
-        return (self.reference if sampled_in else Reference(self.weighed)).censoring
-
     def surrogates(self, method: Method) -> Surrogates:
         """Return what each subject counts as under a method, made once for all models.
 
@@ -278,7 +272,8 @@ class Setting:
     def _whole_g(self) -> KaplanMeier:
         """G of all subjects."""
         if self.censoring is None:
-            return self._own_g if self.g_from == "test" else self.reference.censoring
+            known = self.g_from == "train" or (self.in_sample and self.weight is None)
+            return (self.reference if known else Reference(self.weighed)).censoring
         if isinstance(self.censoring, WholeG):
             return self.censoring.km
         if isinstance(self.censoring, KaplanMeier):

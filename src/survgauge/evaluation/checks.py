@@ -340,7 +340,7 @@ def check_units(task: Task, seen: Seen) -> list[EvaluationWarning]:
     y = joined(seen.outcomes) if seen.outcomes else task.y[:0]
     if len(y) < _FEWEST:
         return []
-    shortest, longest = _median(y), _longest(y)
+    shortest, longest = y.median_time, _longest(y)
     found = []
     for name, parts in seen.times.items():
         times = np.concatenate(parts)
@@ -350,21 +350,10 @@ def check_units(task: Task, seen: Seen) -> list[EvaluationWarning]:
             numbers: dict[str, Any] = {"typical": typical, "observed": shortest}
             found.append(warned("time-units", name, form="predicted", **numbers))
     if task.reference is not None:
-        trained = _median(task.reference.y.present())
+        trained = task.reference.y.present().median_time
         if trained * FAR < shortest or trained > FAR * shortest:
             found.append(warned("time-units", form="training", typical=trained, observed=shortest))
     return found
-
-
-def _median(y: Outcomes) -> float:
-    """Return the median observed time; training outcomes may be counts at distinct times."""
-    if not y.weighted:
-        return float(np.median(y.time))
-    order = np.argsort(y.time, kind="stable")
-    time, reached = y.time[order], np.cumsum(y.weight[order])
-    half = reached[-1] / 2
-    middle = [int(reached.searchsorted(half, side)) for side in ("left", "right")]
-    return float(time[np.minimum(middle, time.size - 1)].mean())
 
 
 def _longest(y: Outcomes) -> float:

@@ -33,7 +33,7 @@ from .finish import Group
 from .groups import sizes_of
 from .result import Evaluation
 from .scoring import CHUNK_ROWS, ChunkPlan, Part, chunk_rows, part_of
-from .tails import check_tails, withhold, withhold_dependent
+from .tails import check_tails, settled, withhold_dependent
 from .warnings import EvaluationWarning, warned
 
 
@@ -180,7 +180,7 @@ def evaluated(
     warnings += (dependent or []) + (members or []) + check_groups(sizes)
     warnings += found + check_weights(scores) + check_agreement(scores)
     warnings += check_tails(scores, question.confidence, task.words.baseline)
-    scores = withhold(scores)
+    scores = [settled(score) for score in scores]
     if dependent:
         scores = withhold_dependent(scores, task)
     if question.usual:

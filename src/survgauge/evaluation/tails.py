@@ -83,12 +83,8 @@ def reads_distribution(metric: Metric) -> bool:
 # -- withheld ----------------------------------------------------------------------------------
 
 
-def withhold(scores: Iterable[TableCell]) -> list[TableCell]:
-    """Take interval and tests from the scores that the assumed tail decides."""
-    return [_withheld(score) for score in scores]
-
-
-def _withheld(score: TableCell) -> TableCell:
+def settled(score: TableCell) -> TableCell:
+    """Take interval and tests from a score that the assumed tail decides."""
     if not score.tails or not np.isfinite(score.value):
         return score
     against = score.against_baseline

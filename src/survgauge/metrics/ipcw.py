@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, dot, numbers, one_number, positive, sorting_order
+from .._tools.arrays import Floats, dot, numbers, one_number, positive
 from ..data.intervals import IntervalOutcomes
 from ..data.outcome_parts import on_known
 from ..data.outcomes import Outcomes
@@ -248,8 +248,18 @@ class CensoringWeights:
 
     @cached_property
     def identified_until(self) -> float:
-        """Last time inside both follow-ups at which survivors still have G > 0."""
-        return identified_until(self.common, self.convention, self.follow_up)
+        """Last time inside both follow-ups at which survivors still have G > 0.
+
+        G drops to zero only at its last time, when the largest reference time is censored; then
+        everything strictly before it is identified.
+        """
+        km, convention = self.common, self.convention
+        if km is None:
+            return self.follow_up
+        end = min(self.follow_up, km.last_time)
+        if km.last_survival > 0 or end < km.last_time or convention.g_floor > 0:
+            return end
+        return end if convention.survivor_limit == "left" else float(np.nextafter(end, -np.inf))
 
     def describe(self) -> dict[str, Any]:
         """Return the part of a result's convention that concerns G."""
@@ -257,20 +267,6 @@ class CensoringWeights:
         if self.y.entry is not None:
             described["entry"] = "curves and G given being event-free and uncensored at entry"
         return described
-
-
-def identified_until(km: KaplanMeier | None, convention: Convention, follow_up: float) -> float:
-    """Last time up to the end of the follow-up at which survivors still have G > 0.
-
-    G drops to zero only at its last time, when the largest reference time is censored; then
-    everything strictly before it is identified.
-    """
-    if km is None:
-        return follow_up
-    end = min(follow_up, km.last_time)
-    if km.last_survival > 0 or end < km.last_time or convention.g_floor > 0:
-        return end
-    return end if convention.survivor_limit == "left" else float(np.nextafter(end, -np.inf))
 
 
 def below_floor(km: KaplanMeier | None, min_g: float, since: float | None = None) -> float:
@@ -334,18 +330,7 @@ def times_of_interest(
     if not known.event.any():
         return (float("nan"),)
     # The middle between two times may be one of a third subject, but for rounding.
-    return (on_known(_median(known.time, known.weight if known.weighted else None), known.time),)
-
-
-def _median(times: Floats, weight: Floats | None) -> float:
-    """Median of times that stand for `weight` subjects each."""
-    if weight is None:
-        return float(np.median(times))
-    order = sorting_order(times)
-    reached = np.cumsum(weight[order])
-    half = reached[-1] / 2
-    middle = reached.searchsorted(half, "left"), reached.searchsorted(half, "right")
-    return float(times[order][list(middle)].mean())
+    return (on_known(known.median_time, known.time),)
 
 
 def supported_until(

@@ -207,23 +207,10 @@ def paired_error(a: Any, b: Any, clusters: Clusters | None = None) -> float:
     own, theirs = a.contributions, b.contributions
     if own is None or theirs is None:
         return float("nan")
-    spread = (
-        standard_error(own, a.frequency, clusters),
-        standard_error(theirs, b.frequency, clusters),
-    )
+    size = abs(a.value) + standard_error(own, a.frequency, clusters)
+    size += abs(b.value) + standard_error(theirs, b.frequency, clusters)
     found = standard_error(own - theirs, a.frequency, clusters)
-    return unless_rounding(found, spread, (a.value, b.value))
-
-
-def unless_rounding(
-    stderr: float, spread: tuple[float, float], values: tuple[float, float]
-) -> float:
-    """Return the standard error of a difference, 0 where it is nothing but rounding errors.
-
-    `spread` and `values` are the standard errors and the values of the two models.
-    """
-    size = sum(map(abs, values)) + sum(spread)
-    return 0.0 if stderr <= _ROUNDING * size else stderr
+    return 0.0 if found <= _ROUNDING * size else found
 
 
 #: On which scale an interval is symmetric; "none": there is no interval.

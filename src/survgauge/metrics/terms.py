@@ -138,21 +138,16 @@ class Terms:
         contributions = self.a - self.s * value
         contributions /= total
         if g is not None and self.derivative is not None:
-            contributions += g.influence(self._derivative_of_ratio(contributions, total))
+            # Where weights alone move, their sum moves with them.
+            ratio = Derivative.of_events(contributions)
+            moved = ratio if self.s_moves else self.derivative.scaled(1.0 / total)
+            contributions += g.influence(moved)
         if not root:
             return Score(value, self.convention, support, contributions, frequency)
         value = root_of(value)
         if value > 0:  # a root of exactly 0 has contributions of 0, as its square has
             contributions /= 2 * value
         return Score(value, {**self.convention, "root": True}, support, contributions, frequency)
-
-    def _derivative_of_ratio(
-        self, contributions: Floats, total: float
-    ) -> Derivative | DistributionDerivative:
-        """Return what of the ratio moves with the weights."""
-        if self.s_moves:  # weights only: as they change, so does their sum
-            return Derivative.of_events(contributions)
-        return self.derivative.scaled(1.0 / total)  # type: ignore[union-attr]
 
 
 Terms.__init__ = takes_old_arguments(Terms.__init__)  # type: ignore[method-assign]

@@ -217,9 +217,9 @@ def concordance_index(
         refuse_options(options | {"method": None if method == "harrell" else method})
         return interval_concordance(y_true, risk, sample_weight=sample_weight)
     options["sample_weight"] = sample_weight
-    if method != "uno":
+    if method == "margin":
         return concordance_of(y_true, risk, method, True, **options)
-    # The derivative of G takes as long as the pairs do.
+    # Contributions take longer than the pairs themselves.
     found = concordance_of(y_true, risk, method, False, **options)
     if found.value < 0.5:  # whether by more than chance is asked at once
         return concordance_of(y_true, risk, method, True, **options)
