@@ -9,17 +9,18 @@ endif
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: help demo test test-long lint test-fast test-slow test-peer fuzz mutate coverage bench bench-check docs clean
-.PHONY: test-lowest test-lowest-extras test-matrix test-r
+.PHONY: test-lowest test-lowest-extras test-matrix test-r release-check
 
 help:
 	@echo "make demo       install into $(VENV) and evaluate models on data that ship in packages"
 	@echo "make test       lint, types, layers, unit and property tests, doctests"
 	@echo "make test-long  pages in a browser, notebooks, runs that are killed, lowest versions (CI's second step)"
-	@echo "make test-matrix  the fast group on Python 3.10 to 3.13 where they are installed"
+	@echo "make test-matrix  the fast group on Python 3.10 to 3.14 where they are installed"
 	@echo "make test-lowest-extras  tests of the extras on their lowest versions"
 	@echo "make test-slow  statistical tests (minutes)"
 	@echo "make test-peer  comparisons with other packages, in an environment of their own"
 	@echo "make test-r     the R package: R CMD check, and its numbers against those of Python"
+	@echo "make release-check  what a release needs, rehearsed (RELEASE='--skip docs,notebooks')"
 	@echo "make fuzz       random calls against loops and rules (SEED, MINUTES, CALLS, KIND, CASE)"
 	@echo "make mutate     changes the numerical core at random (N, SEED): do tests notice?"
 	@echo "make coverage   lines and branches that the tests run, with a floor"
@@ -46,8 +47,8 @@ demo: $(VENV)/.base
 	@echo "Open demo-output/report.html (the models) and demo-output/experiment.html (the metrics)."
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check src tests examples benchmarks docs
-	$(BIN)/ruff format --check src tests examples benchmarks docs
+	$(BIN)/ruff check src tests examples benchmarks docs release
+	$(BIN)/ruff format --check src tests examples benchmarks docs release
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -70,6 +71,9 @@ test-slow: $(VENV)/.test
 
 test-r: $(VENV)/.test
 	PYTHON=$(abspath $(BIN))/python bash r/check.sh
+
+release-check: $(VENV)/.test $(VENV)/.docs
+	VENV=$(VENV) PYTHON=$(abspath $(BIN))/python $(PYTHON) release/check.py $(RELEASE)
 
 test-peer: benchmarks/requirements.txt
 	bash benchmarks/environment.sh
@@ -110,4 +114,4 @@ coverage-table: $(VENV)/.base
 	--jobs $(or $(JOBS),2) --seed $(or $(SEED),2026) --only "$(ONLY)"
 
 clean:
-	rm -rf $(VENV) .venv-bench .venv-lowest .venv-lowest-extras .venv-matrix demo-output .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-bench .venv-lowest .venv-lowest-extras .venv-matrix .venv-release dist demo-output .mypy_cache .ruff_cache .pytest_cache

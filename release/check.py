@@ -125,11 +125,16 @@ def environment(name: str, python: str, *install: str) -> Path:
     folder = ENVIRONMENTS / name
     shutil.rmtree(folder, ignore_errors=True)
     run([python, "-m", "venv", folder], f"no environment could be made with {python}")
-    programs = folder / ("Scripts" if os.name == "nt" else "bin")
+    programs = programs_of(name)
     if install:
         words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", *install]
         run([programs / "python", *words], f"could not install {' '.join(install)}")
     return programs
+
+
+def programs_of(name: str) -> Path:
+    """Return the folder of the programs of an environment."""
+    return ENVIRONMENTS / name / ("Scripts" if os.name == "nt" else "bin")
 
 
 def wheel() -> Path:
@@ -168,7 +173,7 @@ def build() -> str:
 
 def metadata() -> str:
     """Twine accepts the metadata."""
-    tools = ENVIRONMENTS / "tools" / "bin"
+    tools = programs_of("tools")
     told = run(
         [tools / "python", "-m", "twine", "check", "--strict", *DIST.glob("survgauge-*")],
         "twine refuses the metadata",
@@ -300,10 +305,10 @@ def virtual() -> list[str]:
 def licences() -> str:
     """Licences of what is installed with the wheel; those of NumPy and SciPy must be permissive."""
     wanted = ends()[-1]
-    folder = ENVIRONMENTS / f"readme-{wanted}"
-    if not folder.is_dir():
-        environment(folder.name, pythons()[wanted], f"{wheel()}[{README_EXTRAS}]")
-    found = run([next(folder.glob("*/python*")), "-c", LICENCES], "licences could not be read")
+    programs = programs_of(f"readme-{wanted}")
+    if not programs.is_dir():
+        environment(f"readme-{wanted}", pythons()[wanted], f"{wheel()}[{README_EXTRAS}]")
+    found = run([programs / "python", "-c", LICENCES], "licences could not be read")
     rows = sorted(line.split("\t") for line in found.splitlines())
     text = "".join(f"{name:24} {number:14} {licence}\n" for name, number, licence in rows)
     (DIST / "licences.txt").write_text(text, encoding="utf-8")

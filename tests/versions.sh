@@ -2,7 +2,8 @@
 # Tests on other versions, each in an environment of its own.
 #   tests/versions.sh lowest         the base group on the lowest NumPy and SciPy
 #   tests/versions.sh lowest-extras  the tests of every extra on its lowest version
-#   tests/versions.sh matrix         the fast group on Python 3.10 to 3.13
+#   tests/versions.sh matrix         the fast group on Python 3.10 to 3.14
+#   tests/versions.sh here           the same, with $PYTHON and what is installed there
 # A Python that is not there is named and left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -69,7 +70,7 @@ run() {
   "$folder/bin/python" -m pytest -q -n 2 -p no:cacheprovider -m "not slow and not peer" "$@"
 }
 
-case ${1:?lowest, lowest-extras or matrix} in
+case ${1:?lowest, lowest-extras, matrix or here} in
   lowest)
     python=$(find_python 3.11 3.10)
     if [ -z "$python" ]; then
@@ -92,7 +93,7 @@ case ${1:?lowest, lowest-extras or matrix} in
     ;;
   matrix)
     missing=() failed=()
-    for version in 3.10 3.11 3.12 3.13; do
+    for version in 3.10 3.11 3.12 3.13 3.14; do
       python=$(find_python "$version")
       if [ -z "$python" ]; then
         missing+=("$version")
@@ -106,8 +107,11 @@ case ${1:?lowest, lowest-extras or matrix} in
     [ ${#missing[@]} -eq 0 ] || echo "Not installed, so not tried: Python ${missing[*]}."
     [ ${#failed[@]} -eq 0 ] || { echo "Failed: Python ${failed[*]}."; exit 1; }
     ;;
+  here)
+    "$PYTHON" -m pytest -q -n 2 -p no:cacheprovider -m "not slow and not peer" "${BASE[@]}" "${EXTRAS[@]}"
+    ;;
   *)
-    echo "lowest, lowest-extras or matrix; got $1" >&2
+    echo "lowest, lowest-extras, matrix or here; got $1" >&2
     exit 2
     ;;
 esac
