@@ -124,8 +124,12 @@ def _page(args: argparse.Namespace) -> int:
 
 def _write(board: Board, out: str) -> None:
     """Write tables and the page."""
+    from .._tools.writing import write_atomically
+    from ..bench.leaderboard.page import leaderboard_page
+
     place = board.save(out)
-    print(f"tables written to {place}")
+    page = write_atomically(place / PAGE, leaderboard_page(board))
+    print(f"tables written to {place}, the page to {page}")
 
 
 def _tell(board: Board) -> None:

@@ -35,7 +35,7 @@ REFERENCE = "coxph"
 KINDS = (
     ("n", "Subjects", (500, 2000), "{:,.0f}"),
     ("censored", "Censored", (0.4, 0.7), "{:.0%}"),
-    ("features", "Features", (10, 30), "{:.0f}"),
+    ("features", "Features", (5, 10), "{:.0f}"),
 )
 #: Distances from a target count up to this: a slope of 3 is as useless as one of 2.
 FARTHEST = 1.0
