@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, numbered
+from .frames import LAZY, array_of_query
 from .running import QUERIES, chunks, run_all
 
 #: Times and weights above this are refused: standard errors of squared errors take fourth powers.
@@ -16,10 +17,14 @@ LARGEST = 1e60
 
 
 def to_numpy(values: Any, argument: str) -> NDArray[Any]:
-    """Read lists, NumPy arrays, pandas or polars columns and torch tensors, by duck typing."""
+    """Read lists, NumPy arrays, columns of any library and torch tensors, by duck typing."""
     detach = getattr(values, "detach", None)
     if callable(detach):  # a torch tensor, perhaps on another device
         values = detach().cpu()
+        if str(values.dtype) == "torch.bfloat16":  # which NumPy has not
+            values = values.float()
+    elif any(hasattr(values, name) for name in LAZY):
+        values = array_of_query(values, argument)
     if isinstance(values, np.ma.MaskedArray):
         if np.any(np.ma.getmaskarray(values)):
             raise InputError(f"{argument} has masked entries; drop or fill them first")
@@ -35,25 +40,51 @@ def numbers(values: Any, argument: str, *, ndim: int = 1) -> NDArray[Any]:
     """Return a real-valued array with that many dimensions; text and objects are refused."""
     array = to_numpy(values, argument)
     if array.dtype == object:
-        odd = next((item for item in array.flat if not _is_numeric(item)), None)
+        missing = np.array([is_missing(item) for item in array.flat], bool).reshape(array.shape)
+        odd = next((item for item in array[~missing] if not _is_numeric(item)), None)
         if odd is not None:
-            raise InputError(f"{argument} must be numbers; got {type(odd).__name__} {odd!r}")
-        array = array.astype(np.float64)
+            told = f"{type(odd).__name__} {odd!r}"
+            raise InputError(f"{argument} must be numbers; got {told}{_in_a_unit(odd)}")
+        array = np.where(missing, np.nan, array).astype(np.float64)
     if array.dtype.kind not in "fiub":
-        raise InputError(f"{argument} must be numbers; got dtype {array.dtype}")
+        hint = _in_a_unit(array.flat[0] if array.size else None)
+        raise InputError(f"{argument} must be numbers; got dtype {array.dtype}{hint}")
     if array.ndim != ndim:
         plural = "s" if ndim > 1 else ""
         raise InputError(f"{argument} must have {ndim} dimension{plural}; got shape {array.shape}")
     return array
 
 
+def is_missing(item: Any) -> bool:
+    """Whether an object is None, NaN, NaT or pandas' NA, which cannot be compared."""
+    try:
+        return item is None or bool(item != item)
+    except (TypeError, ValueError):
+        return type(item).__name__ == "NAType"
+
+
+def _in_a_unit(item: Any) -> str:
+    """Say what to do about a duration or a date."""
+    if isinstance(item, timedelta | np.timedelta64):
+        return (
+            ": durations are counted in a unit, as in sg.Outcomes(time, event, unit='days'), or "
+            "with unit= of Outcomes.of and evaluate"
+        )
+    if isinstance(item, date | np.datetime64):
+        return (
+            ": a date is no time since the beginning; sg.Outcomes.of(frame, unit='days') reads "
+            "the columns start, end and event of a frame"
+        )
+    return ""
+
+
 def _is_numeric(item: Any) -> bool:
-    """Whether an object is a number; None passes as NaN, text that looks like a number fails."""
+    """Whether an object is a number; text that looks like a number fails."""
     # NumPy's dates turn into their nanoseconds if asked for a number.
     if isinstance(item, str | bytes | np.datetime64 | np.timedelta64):
         return False
     try:
-        float(np.nan if item is None else item)
+        float(item)
     except (TypeError, ValueError, OverflowError):
         return False
     return True
@@ -179,6 +210,10 @@ def all_finite(array: NDArray[Any]) -> bool:
 
 
 _FLAGS = "must be 0/1 or booleans (1: event observed, 0: censored)"
+#: Words that mean an event where a column has text, to be offered; the last word otherwise.
+EVENTS = {"dead", "death", "deceased", "died", "event", "failed", "failure", "relapse", "yes"}
+#: More different words than this do not say who had the event.
+_FEW_WORDS = 4
 
 
 def flags(values: Any, argument: str) -> Bools:
@@ -188,18 +223,32 @@ def flags(values: Any, argument: str) -> Bools:
         raise InputError(f"{argument} must have 1 dimension; got shape {array.shape}")
     if array.dtype == np.bool_:
         return array
-    word = next((item for item in array[:1].tolist() if isinstance(item, str)), None)
-    if word is not None:
-        raise InputError(
-            f"{argument} {_FLAGS}; got text, such as {word!r}: pass True where the text means an "
-            "event"
-        )
+    if array.dtype.kind in "OU" and any(isinstance(item, str) for item in array.tolist()):
+        raise _words(values, array, argument)
     array = numbers(array, argument)
     result = array != 0
     if not (result == array).all():
+        bad = np.flatnonzero(np.isnan(array))
+        if bad.size:
+            raise InputError(
+                f"{argument} {_FLAGS}; it is missing (nan) for {numbered(bad)}: find out, or leave "
+                "these rows out"
+            )
         bad = np.flatnonzero(result != array)
         raise InputError(f"{argument} {_FLAGS}; got {array[bad[0]]} for {numbered(bad)}")
     return result
+
+
+def _words(values: Any, array: NDArray[Any], argument: str) -> InputError:
+    """Ask which of the words in a column means an event."""
+    levels = getattr(getattr(values, "dtype", None), "categories", None)
+    kind = "text" if levels is None else "categories"
+    words = sorted({str(item) for item in array.tolist() if not is_missing(item)})
+    likely = next((word for word in words if word.strip().lower() in EVENTS), words[-1])
+    told = f"{argument} {_FLAGS}; got {kind}, {', '.join(map(repr, words[:_FEW_WORDS]))}"
+    if len(words) > _FEW_WORDS:
+        return InputError(f"{told} and {len(words) - _FEW_WORDS} more: pass True for an event")
+    return InputError(f"{told}: pass True where it means an event, such as event == {likely!r}")
 
 
 def date_text(value: Any) -> str | None:

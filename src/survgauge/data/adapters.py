@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from .._tools.arrays import Floats, numbers, positive, to_numpy, vector
+from .._tools.frames import in_memory, table_columns
 from ..errors import InputError, numbered, one_of
 from .causes import cause_names
 from .checks import ROUNDING, Incidence
@@ -26,7 +27,8 @@ def as_curves(obj: Any, *, tail: str | None = None, repair: str | None = None) -
     ----------
     obj : object
         A frame as lifelines and pycox give it (times in the index, one column per subject; read
-        as steps);
+        as steps); an Arrow table, Polars frame or DuckDB relation with one row per subject and the
+        times as names of its columns (read as lines);
         a list or array of step functions as scikit-survival gives them (read as steps);
         a pair ``(times, survival)`` with one row per subject (read as lines); or `SurvivalCurves`.
     tail : str, optional
@@ -60,14 +62,12 @@ def as_curves_named(
         if tail is None or tail == obj.tail:
             return obj
         return SurvivalCurves._trusted(obj.times, obj.survival, obj.interpolation, tail)
-    tail = tail or "linear"
+    obj, tail = in_memory(obj), tail or "linear"
     if hasattr(obj, "index") and hasattr(obj, "columns") and not callable(obj.index):
         return _from_frame(obj, tail, repair)
     if hasattr(obj, "columns"):
-        raise InputError(
-            "a frame without an index cannot hold both times and subjects; "
-            "pass (times, survival) with one row per subject"
-        )
+        grid, values = _times_in_header(obj, "the frame")
+        return SurvivalCurves(grid, values, tail=tail, repair=repair)
     if isinstance(obj, tuple) and len(obj) == 2:
         if _exchanged(*obj):
             raise InputError(
@@ -146,6 +146,23 @@ def _from_frame(frame: Any, tail: str, repair: str | None) -> SurvivalCurves:
         if columns.dtype.kind in "fiu" and columns.size > 1 and (np.diff(survival) <= 1e-6).all():
             hint = "; its rows fall instead: transpose it (index: times, one column per subject)"
         raise InputError(f"{error}{hint}") from error
+
+
+def _times_in_header(table: Any, argument: str) -> tuple[Floats, Floats]:
+    """Return times and a row per subject of a table without an index: Arrow, Polars, DuckDB."""
+    from .files import header_numbers  # which imports this module
+
+    columns = table_columns(table, argument) or {}
+    names = header_numbers([str(name) for name in columns])
+    odd = [name for name in names if not is_number(name)]
+    if odd or not names:
+        raise InputError(
+            f"{argument} has no index, so it must have one row per subject and the times as names "
+            f"of its columns; got {', '.join(map(repr, odd[:5]))}: leave other columns out, or "
+            "pass (times, survival)"
+        )
+    values = [vector(column, f"column {name!r}") for name, column in columns.items()]
+    return np.array([float(name) for name in names]), np.column_stack(values)
 
 
 def _from_step_functions(functions: list[Any], tail: str, repair: str | None) -> SurvivalCurves:
@@ -280,11 +297,10 @@ def as_incidence(
     obj : object
         An array of three dimensions, see `layout`; a list with one entry per cause, or a mapping
         from the name of each cause to its entry; or `IncidenceCurves`. The entry of a cause is a
-        matrix with one row per subject; a frame with times in the index and one column per
-        subject; a list of step functions with ``x`` and ``y``, one per subject; or the path of a
-        CSV or Parquet file with times in the header and one row per subject (in R,
-        ``write.csv(predictRisk(fit, data, times, cause = 1), row.names = FALSE)`` after naming
-        the columns by their times).
+        matrix with one row per subject; a frame, as `as_curves` reads it; a list of step functions
+        with ``x`` and ``y``, one per subject; or the path of a CSV or Parquet file with times in
+        the header and one row per subject (in R, ``write.csv(predictRisk(fit, data, times, cause =
+        1), row.names = FALSE)`` after naming the columns by their times).
     times : array-like of shape (m,), optional
         Times of an array or of matrices; the other forms have their own.
     layout : {"incidence", "hazardous", "pmf", "pmf_rows"}
@@ -314,14 +330,16 @@ def as_incidence(
     one_of("layout", layout, tuple(LAYOUTS))
     if isinstance(obj, IncidenceCurves):
         return obj
-    by_cause = isinstance(obj, list | tuple) and (not obj or _is_entry(obj[0]))
+    if isinstance(obj, list | tuple):
+        obj = [in_memory(entry) for entry in obj]
+    by_cause = isinstance(obj, list) and (not obj or _is_entry(obj[0]))
     if isinstance(obj, Mapping):
         by_cause = True
         if obj and causes is not None and cause_names(causes) != tuple(map(str, obj)):
             raise InputError(
                 f"causes must be the keys of the mapping, {list(obj)}, or be left out; got {causes}"
             )
-        causes, obj = [str(name) for name in obj], list(obj.values())
+        causes, obj = [str(name) for name in obj], [in_memory(entry) for entry in obj.values()]
     if by_cause:
         grid, values, steps = _joined(list(obj), times)
     else:
@@ -401,6 +419,8 @@ def _one_cause(entry: Any, times: Any, k: int) -> tuple[Floats, Floats, bool]:
         names = table.names[1:] if table.names[0] in UNNAMED else table.names
         grid = header_times(table.path, names)
         return grid, np.column_stack([table.numbers(name) for name in names]), False
+    if hasattr(entry, "columns") and not hasattr(entry, "index"):
+        return *_times_in_header(entry, f"the frame of cause {k}"), False
     if hasattr(entry, "columns"):
         values = numbers(entry, f"the frame of cause {k}", ndim=2)
         _refuse_turned(entry, values, k)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tools.arrays import Bools, flags, numbers, shown, to_numpy
+from .._tools.arrays import Bools, flags, is_missing, numbers, shown, to_numpy
 from ..errors import InputError, as_names, did_you_mean, numbered
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ def cause_code(cause: Any, names: Sequence[str], argument: str = "cause") -> int
 def _unnamed_codes(event: Any, refusal: InputError) -> tuple[Codes, int]:
     """Read codes 0, 1, 2, ...; where others are meant, the names of all causes have to say so."""
     array = to_numpy(event, "event")
+    if array.dtype == object and any(map(is_missing, array.flat)):
+        raise refusal
     if array.dtype == object or array.dtype.kind not in "fiu" or not array.size:
         told = _name_them(_names_in(array))
         raise InputError(f"{refusal}; with several causes {told}") from refusal
@@ -105,9 +107,11 @@ def _unnamed_codes(event: Any, refusal: InputError) -> tuple[Codes, int]:
     found = np.unique(codes)
     if found[0] != 0 or found.size != found[-1] + 1:
         listed = ", ".join(map(str, found[:8].tolist()))
+        r_codes = found.tolist() == [1, 2]  # of R's Surv
+        two = "; if 1 is censored and 2 the event, pass event == 2" if r_codes else ""
         raise InputError(
             f"{refusal}. Its codes are {listed}: with several causes, 0 is censored and 1, 2, ... "
-            f"are the causes; if one of these codes does not occur, {_name_them()}"
+            f"are the causes; if one of these codes does not occur, {_name_them()}{two}"
         ) from refusal
     return codes, int(found[-1])
 

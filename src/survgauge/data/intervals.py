@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from .._tools.arrays import LARGEST, Bools, Floats, frozen, read_only, vector
+from .._tools.frames import table_columns
 from ..errors import InputError, numbered
 from .outcome_parts import Weighted, read_weight, refuse_entry, some_entry
 from .outcomes import Outcomes
@@ -168,25 +169,24 @@ def _columns(obj: Any, argument: str) -> tuple[Any, Any]:
         if len(obj) != 2:
             raise InputError(f"{argument} must be a (lower, upper) pair; got {len(obj)} items")
         return obj[0], obj[1]
-    names: list[Any] | None = None
     if isinstance(obj, np.ndarray) and obj.dtype.names:
-        names = list(obj.dtype.names)
-    elif isinstance(obj, Mapping) or hasattr(obj, "columns"):
-        names = list(obj if isinstance(obj, Mapping) else obj.columns)
-    if names is None:
+        found: dict[Any, Any] | None = {name: obj[name] for name in obj.dtype.names}
+    else:
+        found = table_columns(obj, argument)
+    if found is None:
         raise InputError(
             f"{argument} must be IntervalOutcomes, Outcomes, a (lower, upper) pair, or a frame "
             f"with columns lower and upper; got {type(obj).__name__}"
         )
-    missing = [name for name in ("lower", "upper") if name not in names]
+    missing = [name for name in ("lower", "upper") if name not in found]
     if missing:
         raise InputError(
             f"{argument} must have columns 'lower' and 'upper'; {' and '.join(map(repr, missing))} "
-            f"missing, columns are {[str(name) for name in names[:8]]}"
+            f"missing, columns are {[str(name) for name in list(found)[:8]]}"
         )
-    if "entry" in names:
-        refuse_entry(some_entry(vector(obj["entry"], "entry")), argument, intervals=True)
-    return obj["lower"], obj["upper"]
+    if "entry" in found:
+        refuse_entry(some_entry(vector(found["entry"], "entry")), argument, intervals=True)
+    return found["lower"], found["upper"]
 
 
 Observed = TypeVar("Observed", Outcomes, IntervalOutcomes)

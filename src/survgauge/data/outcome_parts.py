@@ -18,7 +18,9 @@ from .._tools.arrays import (
     to_numpy,
     vector,
 )
+from .._tools.frames import table_columns
 from ..errors import InputError, numbered
+from .durations import time_between
 
 W = TypeVar("W", bound="Weighted")
 
@@ -269,18 +271,20 @@ def outcome_columns(obj: Any, argument: str, several: bool) -> tuple[Any, Any, A
         return obj[0], obj[1], None
     if isinstance(obj, np.ndarray) and obj.dtype.names:
         return _structured_fields(obj, argument, several)
-    if isinstance(obj, Mapping) or hasattr(obj, "columns"):
-        columns = list(obj if isinstance(obj, Mapping) else obj.columns)
+    columns = table_columns(obj, argument)
+    if columns is not None:
+        if {"start", "end"} <= set(columns) and "time" not in columns:
+            columns |= _since_start(columns, argument)
         missing = [name for name in ("time", "event") if name not in columns]
         if missing:
             bounds = {"lower", "upper"} <= set(columns)
             raise InputError(
                 f"{argument} must have columns 'time' and 'event'; "
                 f"{' and '.join(map(repr, missing))} missing, columns are "
-                f"{[str(c) for c in columns[:8]]}"
+                f"{[str(c) for c in list(columns)[:8]]}"
                 + ("; sg.IntervalOutcomes.of reads interval-censored outcomes" if bounds else "")
             )
-        return obj["time"], obj["event"], obj["entry"] if "entry" in columns else None
+        return columns["time"], columns["event"], columns.get("entry")
     advice = ""
     if hasattr(obj, "lower") and hasattr(obj, "upper"):  # IntervalOutcomes, which rest on these
         advice = ": evaluate and the functions called interval_... take interval-censored outcomes"
@@ -288,6 +292,19 @@ def outcome_columns(obj: Any, argument: str, several: bool) -> tuple[Any, Any, A
         f"{argument} must be Outcomes, a (time, event) pair, a structured array, or a frame "
         f"with columns time and event; got {type(obj).__name__}{advice}"
     )
+
+
+def _since_start(columns: Mapping[Any, Any], argument: str) -> dict[str, Any]:
+    """Return durations since the column `start`, of `end` and of `entry` where there is one."""
+    try:
+        named = {"time": columns["end"], "entry": columns.get("entry")}
+        return {
+            name: time_between(columns["start"], column, "end" if name == "time" else name)
+            for name, column in named.items()
+            if column is not None
+        }
+    except InputError as error:
+        raise InputError(f"{argument}: {error}") from error
 
 
 def _structured_fields(

@@ -10,6 +10,7 @@ import numpy as np
 from .._tools.arrays import LARGEST, Bools, Floats, frozen, read_only, vector
 from ..errors import InputError
 from .causes import Codes, cause_code, read_events, several_causes
+from .durations import in_unit
 from .outcome_parts import (
     Weighted,
     joined_entry,
@@ -41,6 +42,9 @@ class Outcomes(Weighted):
         Delayed entry (left truncation): when observation began of a subject who was event-free
         then, and is at risk at t if entry < t <= time. 0 is from the beginning; 0 for everybody is
         the same as None.
+    unit : str
+        What durations (timedelta) are counted in: "days", "years" (of 365.25 days), ... Numbers
+        are in that unit already.
     copy : bool
         False looks at the arrays where they are; they must not change then.
 
@@ -92,8 +96,12 @@ class Outcomes(Weighted):
         causes: Any = None,
         entry: Any = None,
         *,
+        unit: str = "",
         copy: bool = True,
     ) -> None:
+        if unit:
+            time = in_unit(time, "time", unit)
+            entry = None if entry is None else in_unit(entry, "entry", unit)
         times = vector(time, "time", minimum=0.0, largest=LARGEST)
         if times.size == 0:
             raise InputError("time must have at least one subject; got an empty array")
@@ -163,12 +171,15 @@ class Outcomes(Weighted):
         copy: bool = True,
         causes: Any = None,
         entry: bool = False,
+        unit: str = "",
     ) -> Outcomes:
         """Read outcomes from whatever holds them.
 
         Accepts an `Outcomes`, a ``(time, event)`` pair, a structured array with one boolean and
         one numeric field (scikit-survival's), or a frame or mapping with columns ``time`` and
-        ``event``, and ``entry`` where there is delayed entry.
+        ``event``, and ``entry`` where there is delayed entry. Frames are those of pandas, Polars
+        (also lazy) and Arrow, and DuckDB relations. With dates they have columns ``start`` and
+        ``end`` in place of ``time``, and `unit` says what the time between is counted in.
 
         Several causes are refused unless `causes` asks for them: the names, or True for codes
         without names. Every function that supports one kind of event reads its outcomes here, so
@@ -179,6 +190,10 @@ class Outcomes(Weighted):
         Outcomes(n=2, events=1, last time=3)
         >>> Outcomes.of(([2, 3, 4], [1, 0, 2]), causes=True)
         Outcomes(n=3, 1=1, 2=1, last time=4)
+        >>> dates = np.array(["2024-01-01", "2024-03-01", "2024-02-01"], dtype="M8[D]")
+        >>> visits = {"start": dates[[0, 0]], "end": dates[1:], "event": [1, 0]}
+        >>> Outcomes.of(visits, unit="days").time
+        array([60., 31.])
         """
         if isinstance(obj, Outcomes):
             found = obj
@@ -186,7 +201,7 @@ class Outcomes(Weighted):
             time, event, entered = outcome_columns(obj, argument, bool(causes))
             names = None if causes is True else causes
             try:
-                found = cls(time, event, None, names, entered, copy=copy)
+                found = cls(time, event, None, names, entered, unit=unit, copy=copy)
             except InputError as error:
                 raise InputError(f"{argument}: {error}") from error
         if not entry:

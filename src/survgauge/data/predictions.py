@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, Ints, vector
+from .._tools.frames import column_or_table
 from ..errors import InputError, UndefinedMetricError, numbered
 from .adapters import as_curves, is_flat
 from .curves import SurvivalCurves
+from .durations import in_unit
 from .incidence import CauseCurves, IncidenceCurves
 
 
@@ -39,6 +41,10 @@ class RiskScores:
 
     def __repr__(self) -> str:
         return f"RiskScores({len(self)} subjects)"
+
+
+#: What is read as it is; a query is run first.
+_KNOWN = (list, tuple, RiskScores, SurvivalCurves, IncidenceCurves)
 
 
 class Prediction:
@@ -75,12 +81,15 @@ class Prediction:
         return Prediction(None, None, np.concatenate(risks))
 
     @classmethod
-    def of(cls, obj: Any, n: int, name: str | None = None) -> Prediction:
+    def of(cls, obj: Any, n: int, name: str | None = None, unit: str = "") -> Prediction:
         """Read curves, times (one number per subject) or `RiskScores`.
 
-        `name` is that of one model of several; None where a function takes one `prediction`.
+        Times that are durations are counted in `unit`. `name` is that of one model of several; None
+        where a function takes one `prediction`.
         """
         given, test = (f"predictions of {name!r}", "y_test") if name else ("prediction", "y_true")
+        if not hasattr(obj, "__array__") and not isinstance(obj, _KNOWN):
+            obj = column_or_table(obj)
         try:
             if isinstance(obj, Prediction):
                 prediction = obj
@@ -94,7 +103,8 @@ class Prediction:
             elif isinstance(obj, SurvivalCurves) or not is_flat(obj):
                 prediction = cls(as_curves(obj), None, None)
             else:
-                prediction = cls(None, vector(obj, "predicted times"), None)
+                times = in_unit(obj, "predicted times", unit) if unit else obj
+                prediction = cls(None, vector(times, "predicted times"), None)
         except InputError as error:
             raise InputError(f"{given}: {error}") from error
         if len(prediction) != n:

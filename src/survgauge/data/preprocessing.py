@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._tools.arrays import Floats
+from .._tools.frames import in_memory
 from ..errors import InputError, MissingExtraError, numbered
 from .column_kinds import kinds_of, levels_of
 
@@ -244,9 +245,10 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _as_frame(X: Any) -> tuple[Any, bool]:
-    """Accept pandas and polars frames and arrays of numbers; whether columns have names."""
+    """Accept tables of any library and arrays of numbers; whether columns have names."""
     import pandas as pd
 
+    X = in_memory(X)
     if isinstance(X, pd.DataFrame):
         return X, all(isinstance(column, str) for column in X.columns)
     to_pandas = getattr(X, "to_pandas", None)

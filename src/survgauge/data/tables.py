@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._tools.arrays import Floats
+from .._tools.arrays import EVENTS, Floats
 from .._tools.extras import need
 from ..errors import InputError, did_you_mean
 
@@ -96,8 +96,6 @@ PARQUET = (".parquet", ".pq", ".parq")
 #: What stands for a missing value among features.
 _GAPS = {"", "NA", "NaN", "nan", "NULL", "null", "None", "?"}
 _TRUE, _FALSE = {"true", "t", "yes"}, {"false", "f", "no"}
-#: Words that mean an event where a column has text, to be offered; the largest number otherwise.
-_EVENTS = {"dead", "death", "deceased", "died", "event", "failed", "failure", "relapse"}
 #: What else is said where a column has more than two values.
 _OTHERS = (
     "; all others then count as censored, which is wrong for events that compete with it: for "
@@ -328,7 +326,7 @@ class Table:
                 f"{told}; it holds {self._counted(name)}: if another column says who had the "
                 "event, name it with --event-column"
             )
-        likely = next((word for word in words if word.lower() in _EVENTS), words[-1])
+        likely = next((word for word in words if word.lower() in EVENTS), words[-1])
         return InputError(
             f"{told}; it holds {self._counted(name)}: say which value means an event, such as "
             f"--event-value {shlex.quote(likely)}{_OTHERS if len(words) > 2 else ''}"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, probability, vector
+from .._tools.frames import in_memory
 from .._tools.random import check_seed
 from .._tools.writing import call_text, provenance
 from ..data.intervals import IntervalOutcomes, sampled
@@ -62,11 +63,12 @@ def evaluate(
         Curves (anything that `as_curves` reads), one time per subject, or `RiskScores`. A single
         prediction is called "model".
     y_test : outcomes
-        Test outcomes. Delayed entry (``Outcomes(..., entry=...)``, or a column ``entry`` of a
-        frame) is heeded: predictions and G are conditioned on it, and metrics that support no entry
-        are left out of the default ones. With `IntervalOutcomes` (the event lies between two
-        visits) the metrics are those of interval-censored outcomes, the baseline is Turnbull's
-        estimate of `y_train`, and settings that only right-censored outcomes have are refused.
+        Test outcomes: anything that `Outcomes.of` reads. Delayed entry (``Outcomes(...,
+        entry=...)``, or a column ``entry`` of a frame) is heeded: predictions and G are conditioned
+        on it, and metrics that support no entry are left out of the default ones. With
+        `IntervalOutcomes` (the event lies between two visits) the metrics are those of
+        interval-censored outcomes, the baseline is Turnbull's estimate of `y_train`, and settings
+        that only right-censored outcomes have are refused.
     y_train : outcomes, optional
         Reference set of imputed times and the baseline; without it the test outcomes are their
         own reference. G comes from the test subjects, unless the convention says otherwise.
@@ -82,7 +84,8 @@ def evaluate(
         against the same reference and horizon. A mapping of names to labels (or a frame) has
         groups by each of its columns. `group_differences` tests whether groups differ.
     unit : str
-        What times are counted in ("days"), for sentences and axes.
+        What times are counted in ("days"), for sentences and axes; durations and dates in `y_test`,
+        `y_train` and predicted times are counted in it ("seconds" to "years").
     sample_weight : array-like of shape (n,), optional
         Sampling weights: how many subjects of the population each one stands for, up to a factor.
         Metrics estimate their value in that population, and standard errors take the weights as
@@ -158,6 +161,8 @@ def evaluate(
     """
     given = dict(locals())
     made = provenance(call_text(evaluate, given))
+    if not isinstance(unit, str):
+        raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
     if isinstance(y_test, IntervalOutcomes):
         refuse_settings(evaluate, given)
     if landmark is not None:
@@ -173,10 +178,10 @@ def evaluate(
             "X_test cannot be given together with sample_weight: the test of whether censoring "
             "depends on the features takes no sampling weights; leave X_test out"
         )
-    y, y_train = read_outcomes(y_test, y_train, cause)
-    if not isinstance(unit, str):
-        raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
-    parsed = read_predictions(named_models(predictions), y, cause)
+    if X_test is not None:
+        X_train, X_test = in_memory(X_train), in_memory(X_test)
+    y, y_train = read_outcomes(y_test, y_train, cause, unit)
+    parsed = read_predictions(named_models(predictions), y, cause, unit)
     if confidence is not None:
         probability(confidence, "confidence")
     weight = _sample_weight(sample_weight, y)

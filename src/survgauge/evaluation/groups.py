@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import date
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from .._tools.arrays import Floats, Ints, date_text, to_numpy
+from .._tools.arrays import Floats, Ints, date_text, is_missing, to_numpy
+from .._tools.frames import table_columns
 from ..data.outcomes import Outcomes
 from ..errors import InputError, numbered
 from .cells import TableCell
@@ -45,14 +45,11 @@ def columns_of(by: Any) -> list[str]:
 
 def _named(by: Any) -> dict[str, Any] | None:
     """Return labels by column; None where `by` is one column without a name."""
-    if isinstance(by, Mapping):
-        names = list(by)
-    elif hasattr(by, "columns") and hasattr(by, "to_dict"):  # a frame of pandas or polars
-        names = list(by.columns)
-    else:
+    columns = None if by is None or isinstance(by, np.ndarray) else table_columns(by, "by")
+    if columns is None:
         return None
-    check_columns([str(name) for name in names])
-    return {str(name): by[name] for name in names}
+    check_columns([str(name) for name in columns])
+    return {str(name): column for name, column in columns.items()}
 
 
 def check_columns(names: list[str]) -> None:
@@ -143,7 +140,7 @@ def sizes_of(
 def labels_of(given: Any, n: int, argument: str) -> tuple[Any, Any]:
     """Read one label per subject, and which there are."""
     labels = to_numpy(given, argument)
-    if labels.dtype.kind in "US" and not isinstance(given, np.ndarray):
+    if labels.dtype.kind in "US" and isinstance(given, list | tuple):
         # NumPy turns a list of text and numbers into text: "1" and 1 would be one label.
         other = next((item for item in given if not isinstance(item, str | bytes)), None)
         if other is not None:
@@ -167,14 +164,6 @@ def labels_of(given: Any, n: int, argument: str) -> tuple[Any, Any]:
         return labels, np.unique(labels)
     except TypeError as error:
         raise InputError(f"{argument} must have labels of one kind; {error}") from error
-
-
-def is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN, NaT or pandas' NA, which cannot be compared."""
-    try:
-        return label is None or bool(label != label)
-    except (TypeError, ValueError):
-        return True
 
 
 def is_small(size: dict[str, int]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Ints, one_number, shown
+from .._tools.frames import in_memory, rows_of
 from ..data.causes import cause_code
 from ..data.conditional_curves import from_landmark, incidence_from_landmark
 from ..data.incidence import IncidenceCurves
@@ -33,11 +34,14 @@ _DATA = ("predictions", "y_test", "y_train")
 _OF_TEST = ("sample_weight", "cluster", "by", "X_test")
 
 
-def read_outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[Any, Any]:
+def read_outcomes(
+    y_test: Any, y_train: Any, cause: int | str | None, unit: str = ""
+) -> tuple[Any, Any]:
     """Read both outcomes, where they are: a copy would be held through every metric.
 
-    With a cause both have the same causes. Codes need not hold all of them, if the other outcomes
-    do or have their names. Both are of one kind, right-censored or intervals.
+    Durations are counted in `unit`. With a cause both have the same causes. Codes need not hold all
+    of them, if the other outcomes do or have their names. Both are of one kind, right-censored or
+    intervals.
     """
     if isinstance(y_test, IntervalOutcomes):
         y_train = y_train.given if isinstance(y_train, Reference) else y_train
@@ -47,16 +51,20 @@ def read_outcomes(y_test: Any, y_train: Any, cause: int | str | None) -> tuple[A
     y_test, y_train = _some_entries(y_test), _some_entries(y_train)
     read = y_train is not None and not isinstance(y_train, Reference)
     if cause is None:
-        y = Outcomes.of(y_test, "y_test", copy=False, entry=True)
-        return y, Outcomes.of(y_train, "y_train", copy=False, entry=True) if read else y_train
+        y = Outcomes.of(y_test, "y_test", copy=False, entry=True, unit=unit)
+        if read:
+            y_train = Outcomes.of(y_train, "y_train", copy=False, entry=True, unit=unit)
+        return y, y_train
     if read and not isinstance(y_test, Outcomes):
-        train = Outcomes.of(y_train, "y_train", copy=False, causes=True, entry=True)
+        train = Outcomes.of(y_train, "y_train", copy=False, causes=True, entry=True, unit=unit)
         if train.causes is not None:
-            return with_causes(y_test, "y_test", train.causes, entry=True), train
-    y = Outcomes.of(y_test, "y_test", copy=False, causes=True, entry=True)
+            return with_causes(y_test, "y_test", train.causes, entry=True, unit=unit), train
+    y = Outcomes.of(y_test, "y_test", copy=False, causes=True, entry=True, unit=unit)
     if y.causes is None:
         raise InputError("cause goes with outcomes of several causes; y_test has one kind of event")
-    return y, with_causes(y_train, "y_train", y.causes, entry=True) if read else y_train
+    if read:
+        y_train = with_causes(y_train, "y_train", y.causes, entry=True, unit=unit)
+    return y, y_train
 
 
 def _some_entries(obj: Any) -> Any:
@@ -87,16 +95,19 @@ def by_text(named: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def read_predictions(
-    named: Mapping[str, Any], y: Outcomes, cause: int | str | None
+    named: Mapping[str, Any], y: Outcomes, cause: int | str | None, unit: str = ""
 ) -> dict[str, Prediction]:
     """Read what the models predict: of one kind of event, or of a cause."""
-    return {name: _prediction(obj, name, len(y), y, cause) for name, obj in by_text(named).items()}
+    n = len(y)
+    return {name: _prediction(obj, name, n, y, cause, unit) for name, obj in by_text(named).items()}
 
 
-def _prediction(obj: Any, name: str, n: int, y: Outcomes, cause: int | str | None) -> Prediction:
+def _prediction(
+    obj: Any, name: str, n: int, y: Outcomes, cause: int | str | None, unit: str = ""
+) -> Prediction:
     """Read what a model predicts of `n` subjects whose causes are those of `y`."""
     if cause is None or y.causes is None:  # `read_outcomes` sees to the causes
-        return Prediction.of(obj, n, name)
+        return Prediction.of(obj, n, name, unit)
     return Prediction.of_cause(obj, n, name, y.causes, cause_code(cause, y.causes))
 
 
@@ -238,7 +249,8 @@ def at_landmark(given: dict[str, Any]) -> tuple[dict[str, Any], EvaluationWarnin
     """
     s, cause, y_train = checked_landmark(given["landmark"]), given.get("cause"), given["y_train"]
     y_train = y_train.given if isinstance(y_train, Reference) else y_train
-    y, train = read_outcomes(given["y_test"], y_train, cause)
+    unit = given.get("unit", "")
+    y, train = read_outcomes(given["y_test"], y_train, cause, unit)
     asked, more = _asked(given), {name: given[name] for name in given if name != "landmark"}
     kept: dict[str, tuple[Outcomes, Ints]] = {"y_test": (y, _at_risk(y, s, "y_test"))}
     if train is not None:
@@ -252,7 +264,7 @@ def at_landmark(given: dict[str, Any]) -> tuple[dict[str, Any], EvaluationWarnin
             more |= {name: _some(given.get(name), rows, len(whole), name) for name in names}
     rows = kept["y_test"][1]
     more["predictions"] = {
-        name: _from_landmark(obj, name, y, rows, s, cause, asked)
+        name: _from_landmark(obj, name, y, rows, s, cause, unit, asked)
         for name, obj in by_text(named_models(given["predictions"])).items()
     }
     return more, warned("from-landmark", landmark=s, present=rows.size, subjects=len(y))
@@ -285,17 +297,19 @@ def _from_landmark(
     rows: Ints,
     s: float,
     cause: int | str | None,
+    unit: str,
     asked: list[float],
 ) -> Prediction:
     """Read a prediction for everybody, or for those at risk, from the landmark on."""
     n = len(y)
     size = getattr(obj, "shape", None) or (len(obj) if hasattr(obj, "__len__") else n,)
     try:
-        found = _prediction(obj, name, n, y, cause)[rows]
+        found = _prediction(obj, name, n, y, cause, unit)[rows]
     except InputError:
         if rows.size == n or size[0] == n:
             raise
-        found = _prediction(obj, name, rows.size, y, cause)  # of those at risk: updated then
+        # Of those at risk: updated then.
+        found = _prediction(obj, name, rows.size, y, cause, unit)
     if found.incidence is not None and cause is not None and y.causes is not None:
         incidence = incidence_from_landmark(found.incidence, s, asked)
         return Prediction(incidence.only(cause_code(cause, y.causes)), None, None, incidence)
@@ -316,6 +330,7 @@ def _some(values: Any, rows: Ints, number: int, argument: str) -> Any:
             name: _some(column, rows, number, f"{argument}[{name!r}]")
             for name, column in values.items()
         }
+    values = in_memory(values)
     try:
         length = len(values)
     except TypeError:
@@ -325,6 +340,4 @@ def _some(values: Any, rows: Ints, number: int, argument: str) -> Any:
             f"{argument} must have one entry per subject, whether at risk at the landmark or not: "
             f"{number}; got {length}"
         )
-    if hasattr(values, "iloc"):
-        return values.iloc[rows]
-    return np.asarray(values)[rows] if not hasattr(values, "__array__") else values[rows]
+    return rows_of(values if hasattr(values, "__array__") else np.asarray(values), rows)

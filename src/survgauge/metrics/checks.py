@@ -133,12 +133,12 @@ def one_cause(
 
 
 def with_causes(
-    obj: Any, argument: str, causes: tuple[str, ...], *, entry: bool = False
+    obj: Any, argument: str, causes: tuple[str, ...], *, entry: bool = False, unit: str = ""
 ) -> Outcomes:
     """Read outcomes that have the causes of others; codes may lack one that did not happen."""
     known = obj
     if not isinstance(obj, Outcomes):
-        known = Outcomes.of(obj, argument, causes=causes, entry=True)
+        known = Outcomes.of(obj, argument, causes=causes, entry=True, unit=unit)
     if known.causes != causes:
         got = "one kind of event" if known.causes is None else ", ".join(map(repr, known.causes))
         raise InputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from .._tools.arrays import Floats, Ints, numbers, to_numpy, vector
+from .._tools.frames import table_columns
 from .._tools.text import ShortRepr
 from ..data.causes import cause_code
 from ..data.outcomes import Outcomes
@@ -413,14 +414,9 @@ def _refuse_swapped(X: Any, y: Any, error: InputError) -> None:
 def _read(X: Any, features: Any) -> tuple[list[str], Floats]:
     """Names and numbers of the features."""
     names = None
-    if hasattr(X, "columns"):
-        names = [str(name) for name in X.columns]
-        again = sorted({name for name in names if names.count(name) > 1})
-        if again:
-            raise InputError(f"X must have columns of distinct names; it has {again[0]!r} twice")
-        X = {name: X[column] for name, column in zip(names, X.columns, strict=True)}
-    if isinstance(X, Mapping):
-        names = [str(name) for name in X]
+    columns = table_columns(X, "X")
+    if columns is not None:
+        X, names = columns, [str(name) for name in columns]
         kinds = [np.asarray(column).dtype.kind for column in X.values()]
         words = [name for name, kind in zip(names, kinds, strict=True) if kind not in "fiub"]
         if words:
@@ -428,15 +424,13 @@ def _read(X: Any, features: Any) -> tuple[list[str], Floats]:
                 f"X must hold numbers; column {words[0]!r} holds words or dates: make numbers of "
                 "them first, for example with pandas.get_dummies(X, drop_first=True)"
             )
-        columns = [
-            numbers(column, f"X[{n!r}]") for n, column in zip(names, X.values(), strict=True)
-        ]
-        if len({column.size for column in columns}) != 1:
+        parts = [numbers(column, f"X[{n!r}]") for n, column in zip(names, X.values(), strict=True)]
+        if len({part.size for part in parts}) != 1:
             raise InputError(
                 "X must have at least one column, and columns of one length; got lengths "
-                f"{[column.size for column in columns]}"
+                f"{[part.size for part in parts]}"
             )
-        X = np.column_stack(columns)
+        X = np.column_stack(parts)
     values = feature_matrix(X)
     if not values.shape[1]:
         raise InputError(f"X must have at least one column; got shape {values.shape}")

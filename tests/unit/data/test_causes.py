@@ -143,7 +143,10 @@ BAD = {
     "a gap": ({"event": [0, 3, 1, 1]}, "Its codes are 0, 1, 3"),
     "fraction": ({"event": [0, 1, 1.5, 2]}, "event must be 0/1 or booleans .* got 1.5 for rows 3"),
     "negative": ({"event": [0, 1, -1, 2]}, "event must be 0/1 or booleans .* got -1 for rows 3"),
-    "nan": ({"event": [0, 1, np.nan, 2]}, "event must be 0/1 or booleans .* got nan for rows 3"),
+    "nan": (
+        {"event": [0, 1, np.nan, 2]},
+        r"event must be 0/1 or booleans .* missing \(nan\) for row 3",
+    ),
     "words with censored": (
         {"event": ["dementia", "death", "censored", "death"]},
         r"causes=\['death', 'dementia'\]\) or --causes death,dementia",

@@ -57,7 +57,7 @@ BAD = {
     "nan event": (([1, 2], [1, np.nan]), "event must be 0/1"),
     "empty": (([], []), "at least one subject"),
     "text times": ((["a", "b"], [1, 0]), "time must be numbers"),
-    "text events": (([1, 2], ["yes", "no"]), "got text, such as 'yes': pass True"),
+    "text events": (([1, 2], ["yes", "no"]), "got text, 'no', 'yes': pass True"),
     "matrix": (([[1, 2]], [1, 0]), "time must have 1 dimension"),
     "objects": (([1, None], [1, 0]), "time must be finite|time must be numbers"),
     "complex": (([1j, 2], [1, 0]), "time must be numbers"),

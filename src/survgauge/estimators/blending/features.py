@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._tools.arrays import Floats, numbers, to_numpy
 from ..._tools.extras import installed
+from ..._tools.frames import is_arrow
 from ...errors import InputError, MissingExtraError, numbered
 
 
@@ -83,8 +84,7 @@ def _plain(X: Any, names: list[Any] | None = None) -> Floats | None:
 def _names(X: Any) -> list[Any]:
     if isinstance(X, Mapping):
         return list(X)
-    names = getattr(X, "column_names", X.columns)  # the columns of an Arrow table are no names
-    return list(names)
+    return list(X.schema.names if is_arrow(X) else X.columns)
 
 
 def _matrix(X: Any, argument: str) -> Floats:

@@ -383,7 +383,8 @@ class Evaluator:
         self.y_train = y_train
         if not is_read:
             entry = cause is None
-            self.y_train = Outcomes.of(y_train, "y_train", causes=several, entry=entry)
+            unit = settings.get("unit", "")
+            self.y_train = Outcomes.of(y_train, "y_train", causes=several, entry=entry, unit=unit)
         self.settings = settings
         self.reset()
 
@@ -411,7 +412,8 @@ class Evaluator:
         label = f"batch {len(self._outcomes) + 1}"
         outcomes = self._read(y)
         named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
-        read = read_predictions(named, outcomes, self.settings.get("cause"))
+        unit = self.settings.get("unit", "")
+        read = read_predictions(named, outcomes, self.settings.get("cause"), unit)
         # A copy: loops write the next batch where this one is.
         batch = {name: prediction[np.arange(len(outcomes))] for name, prediction in read.items()}
         if self._outcomes:
@@ -432,7 +434,7 @@ class Evaluator:
         if isinstance(y, IntervalOutcomes):
             return y
         if self.settings.get("cause") is None:
-            return Outcomes.of(y, entry=True)
+            return Outcomes.of(y, entry=True, unit=self.settings.get("unit", ""))
         train = self.y_train.given if isinstance(self.y_train, Reference) else self.y_train
         known = None if train is None else train.causes
         return with_causes(y, "y", known) if known else Outcomes.of(y, causes=True)

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..._tools.arrays import Ints, date_text, shown, vector
+from ..._tools.arrays import Ints, date_text, is_missing, shown, vector
 from ...data.curves import INTERPOLATIONS, SurvivalCurves
 from ...data.incidence import INTERPOLATIONS as OF_INCIDENCE
 from ...data.incidence import IncidenceCurves
 from ...data.interpolation import check_tail
 from ...errors import InputError, as_names, numbered, one_of
-from ..groups import check_columns, check_number, group_name, is_missing
+from ..groups import check_columns, check_number, group_name
 from .batches import Batch
 
 #: Schema or field metadata with a grid, as a JSON list of times.

@@ -78,9 +78,9 @@ def given(
     array([2., 7., 8., 6.])
     """
     cause = settings.get("cause")
-    y, y_train = read_outcomes(y_test, y_train, cause)
+    y, y_train = read_outcomes(y_test, y_train, cause, unit)
     named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
-    parsed = read_predictions(named, y, cause)
+    parsed = read_predictions(named, y, cause, unit)
     if confidence is not None:
         probability(confidence, "confidence")
     task = Task.of(y, y_train, **settings)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._tools.arrays import Floats
+from ..._tools.frames import is_arrow, table_columns
 from ...data.causes import EventWords, cause_label
 from ...data.outcomes import Outcomes
 from ...errors import InputError
@@ -295,13 +296,16 @@ def _category_rows(
 
 def _columns(found: Any) -> dict[str, list[Any]]:
     """Read features by name: a mapping, or a frame of pandas or polars."""
-    names = found.keys() if isinstance(found, Mapping) else getattr(found, "columns", None)
-    if names is None:
+    columns = table_columns(found, "features")
+    if columns is None:
         raise InputError(
             "features must be a frame or a mapping of names to columns, so that Table 1 can name "
             f"them; got {type(found).__name__}"
         )
-    return {str(name): list(found[name]) for name in names}
+    return {
+        str(name): column.to_pylist() if is_arrow(column) else list(column)
+        for name, column in columns.items()
+    }
 
 
 def is_coded(*columns: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Floats, Ints, flag, numbers, positive, probability, whole_number
+from ..._tools.frames import in_memory, rows_of
 from ..._tools.random import check_seed
 from ...data.estimators import KINDS, outcomes_for, predict
 from ...data.outcomes import Outcomes
@@ -197,6 +198,7 @@ def _read(X: Any, y: Any, model: Any) -> tuple[Any, Any, Outcomes]:
         )
     if not isinstance(y, Outcomes) and not hasattr(y, "shape"):
         y = outcomes  # a pair of columns or a dictionary: one row of it is no subject
+    X = in_memory(X)
     if not hasattr(X, "shape"):
         X = numbers(X, "X", ndim=2)
     shape = tuple(X.shape)
@@ -208,16 +210,11 @@ def _read(X: Any, y: Any, model: Any) -> tuple[Any, Any, Outcomes]:
     return X, y, outcomes
 
 
-def _taken(table: Any, rows: Ints) -> Any:
-    """Rows of an array or a frame."""
-    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
-
-
 def _fitted(
     model: Any, X: Any, y: Any, predicts: str | None, rows: Ints
 ) -> Callable[[Ints], Prediction]:
     """Fit to some rows; return a function of rows that predicts."""
-    own = _taken(X, rows), _taken(y, rows)
+    own = rows_of(X, rows), rows_of(y, rows)
     if not hasattr(model, "fit"):
         said = model(*own)
         if not callable(said):
@@ -225,7 +222,7 @@ def _fitted(
                 "model(X, y) must return a function of features that predicts; got "
                 f"{type(said).__name__}"
             )
-        return lambda rows: Prediction.of(said(_taken(X, rows)), len(rows), "model")
+        return lambda rows: Prediction.of(said(rows_of(X, rows)), len(rows), "model")
     if hasattr(model, "get_params"):
         from sklearn.base import clone  # who has such an estimator has scikit-learn
 
@@ -233,7 +230,7 @@ def _fitted(
     else:
         copied = copy.deepcopy(model)
     fitted = copied.fit(*own) or copied
-    return lambda rows: predict(fitted, _taken(X, rows), predicts)
+    return lambda rows: predict(fitted, rows_of(X, rows), predicts)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,155 @@
+"""Every public door takes tables of every library, and the numbers are the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import survgauge as sg
+from survgauge._tools.frames import in_memory, rows_of, table_columns
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+duckdb = pytest.importorskip("duckdb")
+
+rng = np.random.default_rng(0)
+N = 80
+FRAME = pd.DataFrame(
+    {
+        "time": rng.exponential(100, N).round(1) + 1,
+        "event": rng.integers(0, 2, N),
+        "sex": np.where(rng.random(N) < 0.5, "f", "m"),
+        "site": rng.integers(0, 9, N),
+        "x": rng.normal(size=N),
+        "said": rng.exponential(100, N) + 1,
+    }
+)
+CURVES = pd.DataFrame(np.sort(rng.random((N, 3)))[:, ::-1], columns=["50", "100", "200"])
+LIBRARIES = {
+    "polars": pl.from_pandas,
+    "lazy": lambda frame: pl.from_pandas(frame).lazy(),
+    "arrow": pa.Table.from_pandas,
+    "batch": pa.RecordBatch.from_pandas,
+    "duckdb": duckdb.from_df,
+}
+LINES = ([50.0, 100.0, 200.0], CURVES.to_numpy())
+
+
+@pytest.fixture(params=LIBRARIES)
+def table(request):
+    """Return some columns of a frame in one of the libraries."""
+    return lambda frame, *names: LIBRARIES[request.param](frame[list(names)] if names else frame)
+
+
+def _values(ev):
+    return [(row["model"], row.get("group"), row["value"]) for row in ev.rows()]
+
+
+def test_outcomes_and_curves(table):
+    y = sg.Outcomes.of(table(FRAME))
+    assert np.array_equal(y.time, FRAME["time"])
+    assert np.array_equal(y.event, FRAME["event"] == 1)
+    bounds = FRAME.assign(lower=FRAME["time"], upper=FRAME["time"] + 1)
+    assert np.array_equal(sg.IntervalOutcomes.of(table(bounds)).upper, bounds["upper"])
+    curves = sg.as_curves(table(CURVES))
+    assert curves.interpolation == "linear"
+    assert np.array_equal(curves.survival, LINES[1])
+    both = sg.as_incidence({"a": table(1 - CURVES), "b": table(0 * CURVES)})
+    assert both.at(100, cause="a") == pytest.approx(1 - CURVES["100"])
+
+
+def test_evaluate_is_the_same(table):
+    settings = {"metrics": ["mae_within", "ibs"], "confidence": None}
+    expected = sg.evaluate(
+        {"m": LINES}, FRAME, y_train=FRAME, by=FRAME[["sex"]], cluster=FRAME["site"], **settings
+    )
+    found = sg.evaluate(
+        {"m": table(CURVES)},
+        table(FRAME),
+        y_train=table(FRAME),
+        by=table(FRAME, "sex"),
+        cluster=_column(table(FRAME, "site")),
+        **settings,
+    )
+    assert _values(found) == _values(expected)
+    weighted = sg.evaluate({"m": LINES}, FRAME, sample_weight=FRAME["time"], **settings)
+    weights = _column(table(FRAME, "time"))
+    found = sg.evaluate({"m": LINES}, FRAME, sample_weight=weights, **settings)
+    assert _values(found) == _values(weighted)
+
+
+def _column(table):
+    """Return the column of a library that has columns; a query stays a table with one."""
+    return next(iter(table_columns(table, "y").values())) if hasattr(table, "__array__") else table
+
+
+def test_times_and_risks_of_one_column(table):
+    y = sg.Outcomes.of(FRAME)
+    said = _column(table(FRAME, "said"))
+    assert sg.concordance_index(y, said) == sg.concordance_index(y, FRAME["said"])
+    assert np.array_equal(sg.RiskScores(said).values, FRAME["said"])
+    found = sg.evaluate({"m": said}, y, metrics=["mae_hinge"], landmark=20, by=table(FRAME, "sex"))
+    expected = sg.evaluate(
+        {"m": FRAME["said"]}, y, metrics=["mae_hinge"], landmark=20, by=FRAME[["sex"]]
+    )
+    assert _values(found) == _values(expected)
+
+
+def test_features(table):
+    names = ["x", "sex"]
+    expected = sg.conditional(FRAME[names], FRAME, FRAME[names], members=["km", "cox"])
+    found = sg.conditional(table(FRAME, *names), table(FRAME), table(FRAME, *names),
+                           members=["km", "cox"])  # fmt: skip
+    assert np.array_equal(found.distribution.survival, expected.distribution.survival)
+    test = sg.censoring_test(table(FRAME, "x", "site"), FRAME)
+    assert test.p_value == sg.censoring_test(FRAME[["x", "site"]], FRAME).p_value
+    prepare = sg.preprocessing.Preprocessor().fit(table(FRAME, *names))
+    assert np.array_equal(
+        prepare.transform(table(FRAME, *names)),
+        sg.preprocessing.Preprocessor().fit_transform(FRAME[names]),
+    )
+
+
+def test_readers_and_gaps():
+    reader = pa.Table.from_pandas(FRAME[["time", "event"]]).to_reader()
+    assert len(sg.Outcomes.of(reader)) == N
+    assert rows_of(pa.chunked_array([[5, 6], [7]]), np.array([0, 2])).to_pylist() == [5, 7]
+    gap = pa.table({"time": [1.0, 2.0], "event": [True, None]})
+    with pytest.raises(sg.InputError, match=r"missing \(nan\) for row 2 "):
+        sg.Outcomes.of(gap)
+    with pytest.raises(sg.InputError, match="distinct names; it has 'time' twice"):
+        sg.Outcomes.of(pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], ["time", "time"]))
+    with pytest.raises(sg.InputError, match="times as names of its columns; got 'age', 'sex'"):
+        sg.as_curves(pl.DataFrame({"age": [1.0], "sex": [0.0]}))
+    assert in_memory(5) == 5
+
+
+@pytest.mark.parametrize("kind", ["boolean", "Int64", "bool[pyarrow]", "category"])
+def test_events_of_pandas(kind):
+    events = pd.Series([1, 0, 1, 0]).astype("bool" if kind == "bool[pyarrow]" else "int")
+    y = sg.Outcomes([1, 2, 3, 4], events.astype(kind))
+    assert y.event.tolist() == [True, False, True, False]
+    gap = events.astype(kind).where([True, True, False, True])
+    with pytest.raises(sg.InputError, match=r"event must be .* missing \(nan\) for row 3 "):
+        sg.Outcomes([1, 2, 3, 4], gap)
+
+
+def test_categories_say_their_levels():
+    status = pd.Series(pd.Categorical(["alive", "dead", "alive"]))
+    with pytest.raises(sg.InputError, match=r"categories, 'alive', 'dead': .* event == 'dead'"):
+        sg.Outcomes([1, 2, 3], status)
+    assert sg.Outcomes([1, 2, 3], status == "dead").event.tolist() == [False, True, False]
+    with pytest.raises(sg.InputError, match=r"1 is censored and 2 the event.* event == 2"):
+        sg.Outcomes([1, 2, 3], pd.Series([1, 2, 1]).astype("category"))
+    with pytest.raises(sg.InputError, match="'c', 'd' and 1 more: pass True"):
+        sg.Outcomes([1, 2, 3, 4, 5], list("abcde"))
+
+
+def test_tensors_are_read_once():
+    torch = pytest.importorskip("torch")
+    values = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    times = sg.RiskScores(values * 2).values
+    assert times.tolist() == [2.0, 4.0, 6.0]
+    half = torch.tensor([1.0, 2.0], dtype=torch.bfloat16)
+    assert sg.RiskScores(half).values.tolist() == [1.0, 2.0]
