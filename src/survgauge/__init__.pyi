@@ -41,6 +41,7 @@ from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .evaluation.audit import Audit as Audit
 from .evaluation.audit import audit as audit
+from .evaluation.boosters import booster_metric as booster_metric
 from .evaluation.inference import compare_folds as compare_folds
 from .evaluation.inference import holm as holm
 from .evaluation.landmarks import Landmarks as Landmarks
@@ -129,6 +130,8 @@ from .metrics.time.time_errors import mse as mse
 from .metrics.time.time_errors import rmse as rmse
 from .metrics.time.time_errors import time_error as time_error
 from .metrics.time.time_errors import time_errors as time_errors
+from .metrics.training import TrainingTargets as TrainingTargets
+from .metrics.training import training_targets as training_targets
 from .report import displays as displays
 from .report.study.result import Study as Study
 from .report.study.validated import Validation as Validation
