@@ -13,7 +13,6 @@ from ..data.adapters import are_curves, curves_from_aft
 from ..data.outcomes import Outcomes
 from ..data.predictions import RiskScores
 from ..errors import InputError, one_of
-from ..estimators.learners.trees import BaselineHazard, hazard_curves, smooth_grid, step_times
 from ..estimators.reference import Reference
 from ..metrics.conventions import Convention
 from .scorers import scorer
@@ -96,6 +95,8 @@ class BoosterMetric:
 
     def _by_baseline(self, score: Floats, is_train: bool) -> Any:
         """Return curves of log hazards, by Breslow's baseline of the same round's training set."""
+        from ..estimators.learners.trees import BaselineHazard, hazard_curves, step_times
+
         if is_train:
             times = step_times(self._train)
             self._baseline = times, BaselineHazard(self._train).stepped(score, times)
@@ -180,6 +181,8 @@ def booster_metric(
 
 def _reader(output: Any, train: Outcomes, scale: float | None, distribution: str) -> Any:
     """Return what turns numbers of the booster into a prediction."""
+    from ..estimators.learners.trees import smooth_grid  # which needs scikit-learn
+
     grid = smooth_grid(train.time, 10 * float(train.time.max()), 200)
 
     def read(metric: BoosterMetric, raw: Floats, is_train: bool) -> Any:
