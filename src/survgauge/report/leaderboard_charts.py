@@ -109,10 +109,12 @@ def costs_chart(data: Record, view: str) -> Record:
         ends.append(at)
         role = data["models"].index(row["model"])
         marks.append(Points([at], [100 * row["mean"]], role, (Model(row["model"]),)))
-    low, high = (min(ends) - 0.3, max(ends) + 0.3) if ends else (0.0, 1.0)
-    ticks = tuple((float(np.log10(s)), text) for s, text in _SECONDS if low <= np.log10(s) <= high)
+    every = [(float(np.log10(seconds)), text) for seconds, text in _SECONDS]
+    low = max((at for at, _ in every if at < min(ends, default=0.0)), default=every[0][0])
+    high = min((at for at, _ in every if at > max(ends, default=1.0)), default=every[-1][0])
+    ticks = tuple(tick for tick in every if low <= tick[0] <= high)
     panel = Panel(
-        Axis("Median time to fit and predict a fold", low=low, high=high, ticks=ticks or None),
+        Axis("Median time to fit and predict a fold", low=low, high=high, ticks=ticks),
         Axis(words.axis(data["metrics"][0])), tuple(marks), height=2.9,
     )  # fmt: skip
     told = "Time of tuned settings includes the search. The upper left is best."
@@ -156,13 +158,12 @@ def _differences(data: Record, rows: list[Record]) -> Panel:
     """Differences from the reference model, in the order of the means."""
     marks: list[Mark] = [Rule("x", 0.0)]
     for k, row in enumerate(rows):
+        if row["model"] == data["reference"]:
+            marks.append(Points([0.0], [k], "soft", marker="tick", names=("the reference",)))
         if row.get("to_cox") is not None:
             value, low, high = (_percent(row[c]) for c in ("to_cox", "to_cox_low", "to_cox_high"))
             clear = row["to_cox_p"] is not None and row["to_cox_p"] < 0.05
             marks.append(_mark(data, row["model"], k, value, low, high, hollow=not clear))
-    lines = tuple(
-        Row((Model(row["model"]),), inside="" if row.get("to_cox") is not None else "reference")
-        for row in rows
-    )
+    lines = tuple(Row((Model(row["model"]),)) for row in rows)
     axis = Axis(f"Difference from {data['reference']}\n(percentage points)")
     return Panel(axis, Axis(), tuple(marks), rows=lines)

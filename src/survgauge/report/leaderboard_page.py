@@ -49,7 +49,7 @@ def leaderboard_page(data: Record, *, title: str = _TITLE) -> str:
 
     def first(view: str) -> Markup:
         lead, more = _summary(data, view)
-        return join(lead, tag("div", more, drawn(forest_chart, view), class_="beside"))
+        return join(lead, tag("div", more, drawn(forest_chart, view), class_="beside stacked"))
 
     def with_chart(make: Callable[..., Record], after: Callable[..., Markup], view: str) -> Markup:
         return join(drawn(make, view), after(data, view))
@@ -98,7 +98,6 @@ def leaderboard_page(data: Record, *, title: str = _TITLE) -> str:
         },
         saves=[
             ("standings", "Standings (CSV)"),
-            ("pairs", "Pairs (CSV)"),
             ("json", "Everything (JSON)"),
         ],
     )

@@ -102,7 +102,7 @@ def heat_table(data: Record, view: str) -> Markup:
         cells = [_on_dataset(data, found.get(model), name, best, place, view) for model in order]
         d = about[name]
         told = f"{d['n']:,} subjects, {percent(d['censored'])} censored, {d['features']} features"
-        note = tag("span", told, class_="interval")
+        note = tag("span", told, class_="told")
         row = tag("th", breakable(name), note, scope="row", data_sort=name)
         lines.append(tag("tr", row, *cells))
     heads = [
@@ -234,7 +234,7 @@ def kinds_table(data: Record, view: str) -> Markup:
             share = 1 - 2 * (best - r["mean"]) / _FADED
             cells.append(shaded(tag("span", text), r["mean"], share, leads, **series))
         few |= kind["datasets"] < FEWEST_BASES
-        note = tag("span", words.count_datasets(kind["datasets"]), class_="interval")
+        note = tag("span", words.count_datasets(kind["datasets"]), class_="told")
         name = f"{kind['kind']}: {kind['range']}"
         lines.append(tag("tr", tag("th", name, note, scope="row", data_sort=name), *cells))
     heads = [
@@ -288,8 +288,9 @@ def taus_table(data: Record, view: str) -> Markup:
         "Metrics ask different things: the error in time and the Brier score reward both ranking "
         "and calibration, Uno's C ranking alone, and slope, ICI and O/E calibration alone."
     )
+    orders = heat(heads, lines, label, ("0 or less", "1"), "metric")
     return join(
-        heat(heads, lines, label, ("0 or less", "1"), "metric"),
+        orders if mine["sensitivity"]["models"] > 2 else None,
         table(header, best, label="Who may be the best by each metric.", words=header[:3],
               name=f"best-{view}"),
         tag("p", told, class_="small"),
@@ -357,11 +358,16 @@ def truth_table(data: Record, view: str) -> Markup:
 
 def _over(r: Record, name: str, kind: str, *, sign: bool = False) -> Markup:
     if kind == "value":
-        low, high = (number(r[f"{name}_{end}"], 2) for end in ("low", "high"))
-        text, ends = number(r[name], 2), f"{low} to {high}"
-        return number_cell(text, r[name], ends.replace("-", "\u2212"))
+        text, low, high = (_digits(r[f"{name}{end}"]) for end in ("", "_low", "_high"))
+        return number_cell(text, r[name], "" if r[f"{name}_low"] is None else f"{low} to {high}")
     ends = words.interval(r[f"{name}_low"], r[f"{name}_high"], kind, sign)
     return number_cell(words.shown(r[name], kind, sign), r[name], ends)
+
+
+def _digits(value: float | None) -> str:
+    """Write two digits of a number of any size."""
+    text = number(value, 2)
+    return text if value is None else text.replace("-", "\u2212")
 
 
 def pairs_table(data: Record, view: str) -> Markup:
@@ -431,7 +437,7 @@ def datasets_table(data: Record) -> Markup:
         horizon = "-" if d["horizon"] is None else f"{number(d['horizon'], 3)} {d['unit'] or ''}"
         truth = "yes" if d["name"] in data["truth_datasets"] else ""
         lines.append(
-            tag("tr", tag("th", breakable(d["name"]), tag("span", d["title"], class_="interval"),
+            tag("tr", tag("th", breakable(d["name"]), tag("span", d["title"], class_="told"),
                           scope="row", data_sort=d["name"]),
                 number_cell(size, d["n"], note), number_cell(f"{d['events']:,}", d["events"]),
                 number_cell(percent(d["censored"]), d["censored"]),
@@ -477,8 +483,10 @@ def settings_table(data: Record) -> Markup:
             value = ", ".join(f"{k} {v}" for k, v in value.items())
         elif isinstance(value, list):
             value = ", ".join(map(str, value))
-        elif key == "seconds":
-            key, value = "duration", _clock(value)
+        elif key.startswith("seconds"):
+            key, value = key.replace("seconds", "duration"), _clock(value)
+        if key == "datasets":  # they have a table
+            continue
         known[key.replace("_", " ")] = value if value is None else str(value)
     return facts(known)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._tools.text import p_text
+from .._tools.text import relation
 from ..evaluation.phrases import listed
 from ..metrics.registry import REGISTRY
 from .experiment_words import FEWEST_BASES
@@ -153,17 +153,17 @@ def against_reference(rows: list[Record], kind: str, reference: str, title: str)
         return None
     name = f"{reference} ({title})" if title and title != reference else reference
     clear = [r for r in there if r["beats_cox"]]
-    adjusted = f"adjusted for {len(there)} comparisons" if len(there) > 1 else "95 % interval"
+    adjusted = f", adjusted for {len(there)} comparisons" if len(there) > 1 else ""
     if clear:
         told = [f"{r['model']} by {_points(r)}" for r in clear[:_MOST_NAMES]]
         more = f" and {len(clear) - _MOST_NAMES} more" if len(clear) > _MOST_NAMES else ""
         what = "One model is" if len(clear) == 1 else f"{len(clear)} models are"
-        return f"{what} clearly better than {name}: {listed(told)}{more} ({adjusted})."
+        return f"{what} clearly better than {name}: {listed(told)}{more}{adjusted}."
     best = max(there, key=lambda r: r["to_cox"] if kind != "distance" else -r["to_cox"])
     return (
         f"Nothing clearly beats {name}: the best difference is that of {best['model']}, "
-        f"{_points(best)}, p = {p_text(best['to_cox_p'])} ({adjusted})."
-    ).replace("= <", "< ")
+        f"{_points(best)}, p {relation(best['to_cox_p'])}{adjusted}."
+    )
 
 
 def _points(row: Record) -> str:
@@ -210,7 +210,8 @@ def truth_lead(found: Record, headline: str) -> str:
     off = f"{shown(r['bias'], 'skill', sign=True)} of the true error on average"
     ends = interval(r["bias_low"], r["bias_high"], "skill", sign=True)
     tau = "" if r["tau"] is None else (
-        f" Its order of the models agrees with the true one to a Kendall's tau of {r['tau']:.2f}, "
+        f" Its order of the models agrees with the true one to a Kendall's tau of "
+        f"{shown(r['tau'], 'distance')}, "
         f"and the model that it calls best on a dataset has an error "
         f"{shown(r['loss'], 'skill')} above that of the truly best one."
     )  # fmt: skip
