@@ -11,6 +11,7 @@ from pathlib import Path
 PAGE = Path(__file__).parents[1] / "api" / "command_line.rst"
 COMMANDS = (
     "evaluate", "study", "audit", "report", "metrics", "models", "datasets", "censor", "bench",
+    "leaderboard",
 )  # fmt: skip
 HEAD = """.. Made by docs/scripts/command_line.py.
 
@@ -35,7 +36,9 @@ wide or as many as ``COLUMNS`` gives. Messages count rows from 1, without the he
 - ``datasets`` lists the datasets, or fetches one: ``survgauge datasets --search cancer``
 - ``censor`` censors the events of a dataset artificially and keeps the true times:
   ``survgauge censor --data study.csv --type uniform --rate 0.5 --out half.csv``
-- ``bench`` runs an experiment: ``survgauge bench demo``
+- ``bench`` runs an experiment, or the leaderboard: ``survgauge bench demo``
+- ``leaderboard`` writes tasks for models that are fitted elsewhere, and takes their predictions:
+  ``survgauge leaderboard submit --name mine --pred predictions --store run``
 
 The exit status is 0 on success, 1 if cells of an experiment failed, and 2 for bad input. In that
 case one line on standard error says what to do; ``--debug`` shows the traceback. ``python -m

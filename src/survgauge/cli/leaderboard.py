@@ -124,11 +124,8 @@ def _page(args: argparse.Namespace) -> int:
 
 def _write(board: Board, out: str) -> None:
     """Write tables and the page."""
-    from .._tools.writing import write_atomically
-    from ..bench.leaderboard.page import leaderboard_page
-
     place = board.save(out)
-    page = write_atomically(place / PAGE, leaderboard_page(board))
+    page = board.to_html(place / PAGE)
     print(f"tables written to {place}, the page to {page}")
 
 

@@ -119,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         shown: Any = Visible(sys.stdout)  # names come from files
         with redirect_stdout(shown):
             if not arguments:
-                listed = [f"  {k:9} {v.words(False)['help']}" for k, v in COMMANDS.items()]
+                listed = [f"  {k:11} {v.words(False)['help']}" for k, v in COMMANDS.items()]
                 print(_START.format(commands="\n".join(listed)))
                 return 0
             args = _parser("--help-all" in arguments).parse_args(arguments)

@@ -7,6 +7,7 @@ import json
 import os
 from dataclasses import dataclass, field
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +117,16 @@ class Board:
             self.models,
             self.about,
         )
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "Which survival model predicts best?",
+    ) -> Path:
+        """Write the page: one file that works offline."""
+        page = import_module("survgauge.bench.leaderboard.page")  # which imports this module
+        return write_atomically(Path(path), page.leaderboard_page(self, title))
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write a Parquet file for each table, and last ``board.json`` with their checksums."""
