@@ -350,7 +350,8 @@ def costs(cells: pd.DataFrame) -> list[Row]:
             {
                 "model": model, "settings": settings, "cells": len(mine),
                 "failed": int((mine["status"] != "ok").sum()),
-                "fit": mine["seconds_fit"].dropna().median(), "predict": mine["seconds_predict"].dropna().median(),
+                "fit": mine["seconds_fit"].dropna().median(),
+                "predict": mine["seconds_predict"].dropna().median(),
                 "most": each.max(), "total": each.sum(),
             }
         )  # fmt: skip
