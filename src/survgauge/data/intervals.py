@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -187,38 +187,3 @@ def _columns(obj: Any, argument: str) -> tuple[Any, Any]:
     if "entry" in found:
         refuse_entry(some_entry(vector(found["entry"], "entry")), argument, intervals=True)
     return found["lower"], found["upper"]
-
-
-Observed = TypeVar("Observed", Outcomes, IntervalOutcomes)
-
-
-def sampled(
-    y: Observed, sample_weight: Any, like: str = "y_true"
-) -> tuple[Observed, Floats | None]:
-    """Outcomes without those of sampling weight 0, and what everybody counts in averages and in G.
-
-    Who has a sampling weight of 0 gets a frequency of 0, by which subjects are left out everywhere.
-    The second is frequency times `sample_weight`, (n,); None without sampling weights.
-
-    `like` is the name of the argument that `y` came from, for messages.
-
-    Examples
-    --------
-    >>> y, subject_weight = sampled(Outcomes([1, 2, 3], [1, 1, 0]), [0.5, 0, 2])
-    >>> y.weight, subject_weight
-    (array([1., 0., 1.]), array([0.5, 0. , 2. ]))
-    """
-    if sample_weight is None:
-        return y, None
-    weight = vector(sample_weight, "sample_weight", length=len(y), like=like, minimum=0.0,
-                    largest=LARGEST)  # fmt: skip
-    subject_weight = weight * y.weight
-    present = subject_weight > 0
-    if not present.any():
-        raise InputError(
-            "sample_weight must have a positive sum over the subjects that are present; got all "
-            "zeros"
-        )
-    if not present.all() and (y.weight[~present] > 0).any():
-        y = y.reweighted(np.where(present, y.weight, 0.0))
-    return y, subject_weight

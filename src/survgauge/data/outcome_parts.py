@@ -127,6 +127,32 @@ class Weighted:
         weights = np.array(weight, dtype=np.float64)
         return self._changed(_weight=weights, _order=self._order)
 
+    def sampled(self: W, sample_weight: Any, like: str = "y_true") -> tuple[W, Floats | None]:
+        """Outcomes without those of sampling weight 0, and what everybody counts in averages and G.
+
+        Who has a sampling weight of 0 gets a frequency of 0, by which subjects are left out
+        everywhere. The second is frequency times `sample_weight`, (n,); None without sampling
+        weights. `like` is the name of the argument that the outcomes came from, for messages.
+
+        >>> from survgauge import Outcomes
+        >>> y, subject_weight = Outcomes([1, 2, 3], [1, 1, 0]).sampled([0.5, 0, 2])
+        >>> y.weight, subject_weight
+        (array([1., 0., 1.]), array([0.5, 0. , 2. ]))
+        """
+        if sample_weight is None:
+            return self, None
+        given: Any = {"length": len(self), "like": like, "minimum": 0.0, "largest": LARGEST}
+        subject_weight = vector(sample_weight, "sample_weight", **given) * self.weight
+        present = subject_weight > 0
+        if not present.any():
+            raise InputError(
+                "sample_weight must have a positive sum over the subjects that are present; got "
+                "all zeros"
+            )
+        if not present.all() and (self.weight[~present] > 0).any():
+            return self.reweighted(np.where(present, self.weight, 0.0)), subject_weight
+        return self, subject_weight
+
     def __getitem__(self: W, rows: Any) -> W:
         if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
             rows = rows[0]  # as scikit-learn asks for rows of an array

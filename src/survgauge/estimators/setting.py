@@ -23,7 +23,6 @@ from .._tools.arrays import (
 from ..data.causes import cause_code
 from ..data.curves import SurvivalCurves
 from ..data.interpolation import check_tail, tail_survival
-from ..data.intervals import sampled
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError, one_of
 from .conditional import Conditional, check_conditional, check_floor
@@ -408,7 +407,7 @@ def make_setting(
     tau = None if tau is None else positive(tau, "tau")
     several = cause is not None
     given = Outcomes.of(y_true, "y_true", causes=several or None, entry=entry)
-    y, weight = sampled(given, sample_weight)
+    y, weight = given.sampled(sample_weight)
     if y_train is None:
         reference = Reference(y, causes=several)
     else:

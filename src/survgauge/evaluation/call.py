@@ -12,7 +12,7 @@ from .._tools.arrays import Floats, probability, vector
 from .._tools.frames import in_memory
 from .._tools.random import check_seed
 from .._tools.writing import call_text, provenance
-from ..data.intervals import IntervalOutcomes, sampled
+from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..metrics.conventions import Convention, takes_settings
@@ -185,7 +185,7 @@ def evaluate(
     if confidence is not None:
         probability(confidence, "confidence")
     weight = _sample_weight(sample_weight, y)
-    y, _ = sampled(y, weight, "y_test")
+    y, _ = y.sampled(weight, "y_test")
     seed = check_seed(random_state)
     # Warnings and support look at the spread of few subjects also where no interval is asked for.
     contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT

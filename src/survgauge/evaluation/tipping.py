@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, Ints, one_number, shown
-from ..data.intervals import sampled
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError, as_names, one_of
@@ -205,7 +204,7 @@ def tipping_point(
         one_of("copulas", name, FAMILIES)
     if not 0 < one_number(largest) < 1:
         raise InputError(f"largest must lie strictly between 0 and 1; got {shown(largest)}")
-    y, subject_weight = sampled(Outcomes.of(y_test, "y_test"), sample_weight, "y_test")
+    y, subject_weight = Outcomes.of(y_test, "y_test").sampled(sample_weight, "y_test")
     weight = (
         None if subject_weight is None else subject_weight / np.where(y.weight > 0, y.weight, 1.0)
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._tools.arrays import Bools, Floats
 from ..data.curves import SurvivalCurves
-from ..data.intervals import IntervalOutcomes, sampled
+from ..data.intervals import IntervalOutcomes
 from ..errors import InputError
 from ..estimators.conditional import Conditional
 from ..estimators.estimated_g import DistributionDerivative, EstimatedDistribution
@@ -31,7 +31,7 @@ class Subjects:
     @classmethod
     def of(cls, y_true: Any, sample_weight: Any = None) -> Subjects:
         """Read outcomes and sampling weights."""
-        y, weight = sampled(IntervalOutcomes.of(y_true, "y_true"), sample_weight)
+        y, weight = IntervalOutcomes.of(y_true, "y_true").sampled(sample_weight)
         return cls(y, y.weight if weight is None else weight)
 
     def mean(

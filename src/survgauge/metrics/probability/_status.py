@@ -14,7 +14,6 @@ from ..._tools.arrays import Bools, Floats, Ints, look_up, vector
 from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
 from ...data.interpolation import Scratch
-from ...data.intervals import sampled
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...estimators.estimated_g import Derivative
@@ -275,7 +274,7 @@ def make_status(
     preset = Convention.of(convention)
     asked_for = one_cause(y_true, curves, y_train, cause, entry=method == "ipcw")
     y_train = asked_for.y_train
-    y, sampling = sampled(asked_for.y, sample_weight)
+    y, sampling = asked_for.y.sampled(sample_weight)
     checked = check_curves(asked_for.curves, y)
     weight = y.weight if sampling is None else sampling
     weights = censoring

@@ -19,7 +19,6 @@ from ...data import interpolation as kernel
 from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
 from ...data.interpolation import Scratch, tail_area, tail_survival
-from ...data.intervals import sampled
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError, numbered
 from ..checks import check_curves
@@ -104,7 +103,7 @@ def score_inputs(
     y_true: Any, curves: Any, sample_weight: Any
 ) -> tuple[Outcomes, SurvivalCurves, Floats]:
     """Read outcomes, curves given entry, and what each subject counts."""
-    y, weight = sampled(Outcomes.of(y_true, "y_true", entry=True), sample_weight)
+    y, weight = Outcomes.of(y_true, "y_true", entry=True).sampled(sample_weight)
     return y, check_curves(curves, y), y.weight if weight is None else weight
 
 

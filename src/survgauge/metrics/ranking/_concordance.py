@@ -10,7 +10,6 @@ import numpy as np
 
 from ..._tools.arrays import Bools, Floats, Ints, positive, repeated
 from ...data.curves import SurvivalCurves
-from ...data.intervals import sampled
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
 from ...estimators.estimated_g import Derivative
@@ -297,7 +296,7 @@ def make_question(
     heeds_entry = method in ("harrell", "uno") or (method in METHODS_TD and cause is None)
     asked_for = one_cause(y_true, None, y_train, cause, entry=heeds_entry)
     y_train = asked_for.y_train
-    y, sampling = sampled(asked_for.y, sample_weight)
+    y, sampling = asked_for.y.sampled(sample_weight)
     if rule == "adjusted" and (sample_weight is not None or method == "margin"):
         raise InputError("ties='adjusted' supports neither sample_weight nor method='margin'")
     weight = y.weight if sampling is None and y.weighted else sampling

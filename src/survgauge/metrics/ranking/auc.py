@@ -11,7 +11,6 @@ import numpy as np
 
 from ..._tools.arrays import Bools, Floats, Ints, numbers, sorting_order, to_numpy
 from ...data.curves import SurvivalCurves
-from ...data.intervals import sampled
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
@@ -459,7 +458,7 @@ def cumulative_dynamic_auc(
     one_of("controls", controls, CONTROLS)
     asked_for = one_cause(y_true, risk_or_curves, y_train, cause, entry=method == "ipcw")
     predicted = read_curves(asked_for.curves)
-    y, sampling = sampled(asked_for.y, sample_weight)
+    y, sampling = asked_for.y.sampled(sample_weight)
     weight = y.weight if sampling is None and y.weighted else sampling
     weights = censoring
     if not isinstance(censoring, CensoringWeights):

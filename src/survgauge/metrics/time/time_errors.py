@@ -13,7 +13,7 @@ from ..._tools.arrays import LARGEST, Floats, vector
 from ...data.adapters import as_curves_named, is_flat
 from ...data.curves import SurvivalCurves
 from ...data.incidence import IncidenceCurves
-from ...data.intervals import IntervalOutcomes, sampled
+from ...data.intervals import IntervalOutcomes
 from ...data.outcomes import Outcomes
 from ...errors import InputError, as_names, one_of
 from ...estimators.estimated_g import EstimatedG
@@ -137,7 +137,7 @@ def _errors(
         check_same_causes(y, y_train)
     elif cause is not None and y_train is not None:
         y_train = with_causes(y_train, "y_train", y.causes or (), entry=True)
-    y, _ = sampled(y, sample_weight)
+    y, _ = y.sampled(sample_weight)
     weight = None if sample_weight is None else vector(sample_weight, "sample_weight")
     # No error in time reads a time of interest; one that is given need not be found.
     settings |= {"time": 1.0, "convention": preset}
