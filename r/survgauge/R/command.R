@@ -6,10 +6,7 @@ sg_command <- function(required = TRUE) {
   words <- if (given) asked else "survgauge"
   program <- Sys.which(words[[1]])[[1]]
   if (nzchar(program)) {
-    # The command runs in another folder, where a relative path would lead nowhere. Links are not
-    # followed: the python of a virtual environment is one.
-    whole <- grepl("^(/|~|[A-Za-z]:|\\\\)", program)
-    return(c(if (whole) path.expand(program) else file.path(getwd(), program), words[-1]))
+    return(c(whole_path(program), words[-1]))
   }
   if (!required) {
     return(NULL)
@@ -21,6 +18,13 @@ sg_command <- function(required = TRUE) {
     "the command survgauge was not found: install the Python package (pip install survgauge), and ",
     "put it on the PATH, or name it: options(survgauge.command = \"path/to/survgauge\")"
   )
+}
+
+# The command runs in another folder, where a relative path would lead elsewhere. Links are not
+# followed: the python of a virtual environment is one.
+whole_path <- function(path) {
+  whole <- grepl("^(/|~|[A-Za-z]:|\\\\)", path)
+  if (whole) path.expand(path) else file.path(getwd(), path)
 }
 
 # Run the command in a folder; return what it prints, or raise the sentence that it ends with.

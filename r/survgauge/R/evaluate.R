@@ -5,7 +5,7 @@ sg_evaluate <- function(predictions, y, times = NULL, train = NULL, cause = NULL
                         folder = tempfile("survgauge-")) {
   models <- read_predictions(predictions, times)
   causes <- asked_causes(y, train, cause)
-  report <- if (is.null(report)) NULL else normalizePath(report, mustWork = FALSE)
+  report <- if (is.null(report)) NULL else whole_path(report)
   dir.create(folder, showWarnings = FALSE, recursive = TRUE)
   folder <- normalizePath(folder)
   arguments <- c(

@@ -16,6 +16,16 @@ test_that("metrics, comparisons, warnings and a report come back", {
   expect_true(row$low < row$value && row$value < row$high)
 })
 
+test_that("a report with a relative path is where R is", {
+  skip_without_command()
+  v <- veterans()
+  before <- setwd(tempdir())
+  on.exit(setwd(before))
+  ev <- sg_evaluate(list(a = 3 * v$test$karno), v$y, metrics = "uno", tau = 200, report = "here.html")
+  expect_true(file.exists("here.html"))
+  expect_true(file.exists(ev$report) && startsWith(ev$report, getwd()))
+})
+
 test_that("survival, risks and column names are the same thing", {
   skip_without_command()
   v <- veterans()
