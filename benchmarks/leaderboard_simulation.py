@@ -9,7 +9,8 @@ deviation of 0.6); or both. Cells are complete, missing at random (10 %), or fai
 
     PYTHONPATH=src python benchmarks/leaderboard_simulation.py --reps 2000
 
-writes docs/results/leaderboard_simulation.json.
+writes docs/results/leaderboard_simulation.json and the table in docs/explanation/leaderboard.md;
+--page writes the table alone, from the numbers that are there.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from survgauge.bench.leaderboard.statistics import (
 from survgauge.evaluation.inference import critical, holm
 
 PLACE = Path(__file__).parents[1] / "docs/results/leaderboard_simulation.json"
+PAGE = Path(__file__).parents[1] / "docs/explanation/leaderboard.md"
+MARKS = "<!-- simulated -->", "<!-- end of simulated -->"
 MODELS, SPREAD, SHARE = 10, 0.04, 0.1
 DATASETS = (10, 30, 60)
 KINDS = ("alike", "skewed", "unequal", "skewed and unequal")
@@ -141,15 +144,47 @@ def run(reps: int, seed: int) -> dict[str, Any]:
     return {"about": about | {"seconds": round(time.perf_counter() - start)}, "rows": rows}
 
 
+def table(found: dict[str, Any]) -> str:
+    """Return the table of the documentation, in per cent."""
+    heads = [
+        "datasets", "kind", "cells", "mean", "difference", "all differences", "any pair wrong",
+        "wrongly best", "best left out", "found best", "found better",
+    ]  # fmt: skip
+    columns = [
+        "mean", "one difference", "all differences", "any pair called different",
+        "one called clearly best", "a best one left out", "better one: clearly best",
+        "better one: clearly better than a given other",
+    ]  # fmt: skip
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for row in found["rows"]:
+        scenario = [str(row["datasets"]), row["kind"], row["cells"]]
+        numbers = [f"{100 * row[c]:.1f}" if c in row else "" for c in columns]
+        lines.append(f"| {' | '.join([*scenario, *numbers])} |")
+    return "\n".join(lines)
+
+
+def write_page(found: dict[str, Any]) -> None:
+    """Put the table between its marks."""
+    start, end = MARKS
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(start)
+    _, _, after = rest.partition(end)
+    PAGE.write_text(f"{before}{start}\n{table(found)}\n{end}{after}", encoding="utf-8")
+
+
 def main() -> None:
     """Read the command line, simulate and write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--reps", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=PLACE)
+    parser.add_argument("--page", action="store_true", help="write the page again and stop")
     given = parser.parse_args()
-    found = run(given.reps, given.seed)
-    given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if not given.page:
+        found = run(given.reps, given.seed)
+        given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if given.out == PLACE:
+        write_page(json.loads(PLACE.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

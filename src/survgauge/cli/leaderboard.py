@@ -131,12 +131,17 @@ def _write(board: Board, out: str) -> None:
 
 def _tell(board: Board) -> None:
     """Print the mean skill of each model over the datasets."""
+    import numpy as np
+
     from .._tools.text import columns, width
 
     main = board.averaged().scores
     main = main[main["track"] == "main"]
     by = ["model", "settings"]
-    table = main.pivot_table(index=by, columns="metric", values="skill", aggfunc="mean")
+    ratio = main.assign(ratio=np.log1p(-main["skill"])).pivot_table(
+        index=by, columns="metric", values="ratio", aggfunc="mean"
+    )
+    table = -np.expm1(ratio)  # as on the page: of the mean logarithm of the ratio
     table["uno"] = main[main["metric"] == "uno"].groupby(by)["value"].mean()
     counts = main.groupby(by)["dataset"].nunique()
     asked = ("mae_within", "ibs", "uno")

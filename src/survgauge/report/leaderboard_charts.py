@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,10 +14,25 @@ from .displays.description import Axis, Chart, Mark, Model, Panel, Points, Row, 
 from .displays.forest import plain_float
 
 Record = dict[str, Any]
+_TO_COX = ("to_cox", "to_cox_low", "to_cox_high")
+#: Median lengths of an interval that a row may lie beyond those of half of the models.
+_FAR = 3.0
 _SECONDS = (
     (0.001, "1 ms"), (0.01, "10 ms"), (0.1, "0.1 s"), (1.0, "1 s"), (10.0, "10 s"),
     (60.0, "1 min"), (600.0, "10 min"), (3600.0, "1 h"), (36000.0, "10 h"),
 )  # fmt: skip
+
+
+class Forest(NamedTuple):
+    """A row of a forest: a model, its value with limits, and how it looks."""
+
+    model: str
+    value: float
+    low: float
+    high: float
+    beside: str = ""
+    hollow: bool = False
+    clear: bool = True
 
 
 def forest_chart(data: Record, view: str) -> Record:
@@ -32,7 +47,7 @@ def forest_chart(data: Record, view: str) -> Record:
     if any(r.get("to_cox_low") is not None for r in rows):
         panels.append(_differences(data, rows))
         told += (
-            f" Difference from {data['reference']}: filled where it is clear; intervals are "
+            f" Against {data['reference']}: filled where the difference is clear; intervals are "
             "adjusted for the number of models, and narrower because easy and hard datasets cancel "
             "out."
         )
@@ -68,20 +83,21 @@ def dataset_chart(data: Record, view: str) -> Record:
         known = sorted((r for r in found if r["value"] is not None), key=lambda r: -r["value"])
         own = [value[name, r["model"], mine["settings"][r["model"]]] for r in known]
         unit = facts[name].get("unit") or ""
-        marks: list[Mark] = [Rule("x", 0.0, "Kaplan-Meier")]
-        lines = []
-        for k, (r, v) in enumerate(zip(known, own, strict=True)):
-            ends, worse = (_percent(v[e]) for e in ("skill_low", "skill_high")), r["clearly_worse"]
-            marks.append(_mark(data, r["model"], k, 100 * r["value"], *ends, hollow=bool(worse)))
-            error = f"{number(v['value'])} {unit}".strip()
-            lines.append(Row((Model(r["model"]),), beside=error, clear=not worse))
-        axis = Axis(words.axis(data["metrics"][0]))
+        lines = [
+            Forest(
+                r["model"], *(_percent(v[c]) for c in ("skill", "skill_low", "skill_high")),
+                beside=f"{number(v['value'])} {unit}".strip(), hollow=bool(r["clearly_worse"]),
+                clear=not r["clearly_worse"],
+            )
+            for r, v in zip(known, own, strict=True)
+        ]  # fmt: skip
         told = (
             f"{_about(facts[name])}. Lines are 95 % intervals over the subjects of this dataset; "
             f"at the right: {REGISTRY[headline].title}. Hollow: clearly worse than the best model "
             "here (paired, Holm's correction)."
         )
-        panel = Panel(axis, Axis(), tuple(marks), rows=tuple(lines))
+        label = words.axis(data["metrics"][0])
+        panel = _rows_panel(data, label, lines, [Rule("x", 0.0, "Kaplan-Meier")])
         charts.append(Chart("Models on a dataset", "",
                             (panel,), notes=(told.removesuffix("."),)))  # fmt: skip
     return figure(f"dataset-{view}", charts, list(rows), "Dataset", wide=True)
@@ -99,9 +115,14 @@ def costs_chart(data: Record, view: str) -> Record:
     """Seconds of a fold against the error saved."""
     mine = data["by_view"][view]
     seconds = {(c["model"], c["settings"]): c for c in data["costs"]}
-    marks: list[Mark] = []
-    ends = []
-    for row in mine["standings"][data["headline"]]:
+    marks, ends, far = list[Mark](), list[float](), dict[str, str]()
+    rows = mine["standings"][data["headline"]]
+    means = np.array([row["mean"] for row in rows])
+    least = np.median(means) - _FAR * max(np.median(np.abs(means - np.median(means))), 0.08)
+    for row in rows:
+        if row["mean"] < least:
+            far[row["model"]] = f"far below the others, {words.shown(row['mean'], 'skill')}"
+            continue
         found = seconds.get((row["model"], mine["settings"][row["model"]]))
         if found is None or found["fit"] is None:
             continue
@@ -118,7 +139,11 @@ def costs_chart(data: Record, view: str) -> Record:
         Axis(words.axis(data["metrics"][0])), tuple(marks), height=2.9,
     )  # fmt: skip
     told = "Time of tuned settings includes the search. The upper left is best."
-    return figure(f"costs-{view}", [Chart("Time of a fold and skill", told, (panel,))], wide=True)
+    return figure(
+        f"costs-{view}",
+        [Chart("Time of a fold and skill", told, (panel,), left_out=far)],
+        wide=True,
+    )
 
 
 # -- parts -----------------------------------------------------------------------------------------
@@ -128,42 +153,66 @@ def _percent(value: float | None) -> float:
     return 100 * plain_float(value)
 
 
-def _mark(
-    data: Record, model: str, row: int, value: float, low: float, high: float, *, hollow: bool
-) -> Points:
-    role = data["models"].index(model)
-    return Points([value], [row], role, left=[low], right=[high], hollow=hollow)
+def _rows_panel(
+    data: Record, label: str, rows: list[Forest], first: list[Mark], reference: str = ""
+) -> Panel:
+    """Rows of models with intervals; what lies far from the others is written, not drawn."""
+    low, high = _bounds(rows)
+    marks, lines = list(first), []
+    for k, row in enumerate(rows):
+        far = ""
+        if row.model == reference:
+            marks.append(Points([0.0], [k], "soft", marker="tick", names=("the reference",)))
+        elif not low <= row.value <= high:
+            ends = f" ({row.low:.0f} to {row.high:.0f})" if np.isfinite(row.low) else ""
+            far = f"{row.value:.0f}{ends}".replace("-", "\u2212")
+        else:
+            left, right = max(row.low, low), min(row.high, high)
+            role = data["models"].index(row.model)
+            mark = Points([row.value], [k], role, left=[left], right=[right], hollow=row.hollow)
+            marks.append(mark)
+        lines.append(Row((Model(row.model),), row.beside, inside=far, clear=row.clear))
+    return Panel(Axis(label), Axis(), tuple(marks), rows=tuple(lines))
+
+
+def _bounds(rows: list[Forest]) -> tuple[float, float]:
+    """Limits of what is drawn: far beyond the intervals of half of the models."""
+    values, lows, highs = np.array([(r.value, r.low, r.high) for r in rows]).T
+    if len(rows) < 3:
+        return -np.inf, np.inf
+    lows, highs = (
+        np.where(np.isfinite(lows), lows, values),
+        np.where(np.isfinite(highs), highs, values),
+    )
+    spread = np.subtract(*np.quantile(values, [0.75, 0.25]))
+    room = _FAR * max(float(np.median(highs - lows)), float(spread))
+    return float(np.median(lows)) - room, float(np.median(highs)) + room
 
 
 def _forest(data: Record, rows: list[Record], metric: Record) -> Panel:
     """Means with intervals, best on top."""
     scale = 100.0 if metric["kind"] == "skill" else 1.0
-    marks: list[Mark] = []
-    if metric["kind"] == "skill":
-        marks.append(Rule("x", 0.0, "Kaplan-Meier"))
-    for k, row in enumerate(rows):
-        low, high = (scale * plain_float(row[name]) for name in ("low", "high"))
-        worse = row["may_be_best"] is False
-        marks.append(_mark(data, row["model"], k, scale * row["mean"], low, high, hollow=worse))
-    lines = tuple(
-        Row(
-            (Model(row["model"]),), beside=row["group"] or "", clear=row["may_be_best"] is not False
+    baseline: list[Mark] = [Rule("x", 0.0, "Kaplan-Meier")] if metric["kind"] == "skill" else []
+    lines = [
+        Forest(
+            row["model"], *(scale * plain_float(row[name]) for name in ("mean", "low", "high")),
+            beside=row["group"] or "", hollow=row["may_be_best"] is False,
+            clear=row["may_be_best"] is not False,
         )
         for row in rows
-    )
-    return Panel(Axis(words.axis(metric)), Axis(), tuple(marks), rows=lines)
+    ]  # fmt: skip
+    return _rows_panel(data, words.axis(metric), lines, baseline)
 
 
 def _differences(data: Record, rows: list[Record]) -> Panel:
-    """Differences from the reference model, in the order of the means."""
-    marks: list[Mark] = [Rule("x", 0.0)]
-    for k, row in enumerate(rows):
-        if row["model"] == data["reference"]:
-            marks.append(Points([0.0], [k], "soft", marker="tick", names=("the reference",)))
-        if row.get("to_cox") is not None:
-            value, low, high = (_percent(row[c]) for c in ("to_cox", "to_cox_low", "to_cox_high"))
-            clear = row["to_cox_p"] is not None and row["to_cox_p"] < 0.05
-            marks.append(_mark(data, row["model"], k, value, low, high, hollow=not clear))
-    lines = tuple(Row((Model(row["model"]),)) for row in rows)
-    axis = Axis(f"Difference from {data['reference']}\n(percentage points)")
-    return Panel(axis, Axis(), tuple(marks), rows=lines)
+    """Shares of the error of the reference model saved, in the order of the means."""
+    reference = data["reference"]
+    lines = [
+        Forest(
+            row["model"], *(_percent(row.get(c, 0.0)) for c in _TO_COX),
+            hollow=not (row.get("to_cox_p") is not None and row["to_cox_p"] < 0.05),
+        )
+        for row in rows
+    ]  # fmt: skip
+    label = f"Share of {reference}'s {words.short(data['headline'])} saved (%)"
+    return _rows_panel(data, label, lines, [Rule("x", 0.0)], reference)

@@ -136,7 +136,7 @@ def _summary(data: Record, view: str) -> tuple[Markup, Markup]:
         if view != "default":
             which = f"{data['views'][view]}: {tuned} models; the others compete as they come. "
     told = [
-        words.against_reference(rows, kind, reference, titles.get(reference, "")),
+        words.against_reference(rows, reference, titles.get(reference, "")),
         words.by_other_metrics(data, mine),
     ]
     return tag("p", unbroken(words.lead(rows, kind, titles, datasets)), class_="lead"), tag(

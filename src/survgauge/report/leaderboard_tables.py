@@ -313,9 +313,8 @@ def tuning_table(data: Record) -> Markup:
             cells.append(number_cell(text, r and r["gain"], ends))
         lines.append(_model_row(data, model, *cells))
     label = (
-        "Mean change of the error saved, in percentage points of Kaplan-Meier's error, from a "
-        "model as it comes to the same model tuned by random search on inner folds; with 95 % "
-        "intervals over datasets, not adjusted for the number of models."
+        "Share of its own error that a model saves when it is tuned by random search on inner "
+        "folds, mean over datasets with 95 % intervals, not adjusted for the number of models."
     )
     return table(["model", *(data["views"][v] for v in columns)], lines, label=label,
                  words=["model"], name="tuning-table")  # fmt: skip
@@ -364,6 +363,15 @@ def _over(r: Record, name: str, kind: str, *, sign: bool = False) -> Markup:
     return number_cell(words.shown(r[name], kind, sign), r[name], ends)
 
 
+def _reversed(saved: float | None) -> float | None:
+    """Share saved the other way round: 0.2 of the error saved is 0.25 of it added.
+
+    >>> _reversed(0.2)
+    -0.25
+    """
+    return None if saved is None else -saved / (1 - saved)
+
+
 def _digits(value: float | None) -> str:
     """Write two digits of a number of any size."""
     text = number(value, 2)
@@ -371,14 +379,14 @@ def _digits(value: float | None) -> str:
 
 
 def pairs_table(data: Record, view: str) -> Markup:
-    """All pairs by the headline metric: the row's model minus the column's."""
+    """All pairs by the headline metric."""
     mine = data["by_view"][view]
     order = [r["model"] for r in mine["standings"][data["headline"]]]
     pair = {}
     for r in mine["pairs"]:
         if r["metric"] == data["headline"]:
             pair[r["model_a"], r["model_b"]] = (r["difference"], r["p_value"])
-            pair[r["model_b"], r["model_a"]] = (-r["difference"], r["p_value"])
+            pair[r["model_b"], r["model_a"]] = (_reversed(r["difference"]), r["p_value"])
     lines = []
     for a in order:
         cells = []
@@ -388,7 +396,7 @@ def pairs_table(data: Record, view: str) -> Markup:
             if gap is None:
                 cells.append(tag("td", "", class_="number", data_sort="", **series))
                 continue
-            text = f"{100 * gap:+.1f}".replace("-", "\u2212")
+            text = words.shown(gap, "skill", sign=True).removesuffix(" %")
             look = "number first" if p is not None and p < 0.05 else "number behind"
             told = "" if p is None else f"p {p_text(p)}"
             cells.append(number_cell(text, gap, told, class_=look, **series))
@@ -396,8 +404,8 @@ def pairs_table(data: Record, view: str) -> Markup:
     heads: list[object] = [head("model", None)]
     heads += [head(breakable(m), data_series_column=data["models"].index(m)) for m in order]
     label = (
-        "Mean difference in the error saved, the row's model minus the column's, in percentage "
-        "points. p-values are adjusted for all pairs; bold: below 0.05."
+        "Share of the error of the column's model that the row's model saves, in per cent, mean "
+        "over datasets. p-values are adjusted for all pairs; bold: below 0.05."
     )
     return table(heads, lines, label=label, name=f"pairs-{view}", kind="pinned dense")
 

@@ -54,8 +54,8 @@ def meaning(metric: Record) -> str:
     if metric["kind"] == "skill":
         return (
             f"Skill: the share of Kaplan-Meier's loss ({title}) that a model saves; 0 % is no "
-            "better than Kaplan-Meier. Where a model failed, Kaplan-Meier's predictions stand in "
-            "for its own."
+            "better than Kaplan-Meier. Means over datasets are geometric, of the ratio of losses. "
+            "Where a model failed, Kaplan-Meier's predictions stand in for its own."
         )
     if metric["kind"] == "distance":
         return (
@@ -146,7 +146,7 @@ def lead(rows: list[Record], kind: str, titles: dict[str, str], datasets: int) -
     )
 
 
-def against_reference(rows: list[Record], kind: str, reference: str, title: str) -> str | None:
+def against_reference(rows: list[Record], reference: str, title: str) -> str | None:
     """Say whether anything clearly beats the reference model, usually Cox regression."""
     there = [r for r in rows if r.get("to_cox") is not None]
     if not there or there[0].get("to_cox_p") is None:
@@ -155,22 +155,21 @@ def against_reference(rows: list[Record], kind: str, reference: str, title: str)
     clear = [r for r in there if r["beats_cox"]]
     adjusted = f", adjusted for {len(there)} comparisons" if len(there) > 1 else ""
     if clear:
-        told = [f"{r['model']} by {_points(r)}" for r in clear[:_MOST_NAMES]]
+        told = [f"{r['model']} {_saves(r)}" for r in clear[:_MOST_NAMES]]
         more = f" and {len(clear) - _MOST_NAMES} more" if len(clear) > _MOST_NAMES else ""
         what = "One model is" if len(clear) == 1 else f"{len(clear)} models are"
         return f"{what} clearly better than {name}: {listed(told)}{more}{adjusted}."
-    best = max(there, key=lambda r: r["to_cox"] if kind != "distance" else -r["to_cox"])
-    return (
-        f"Nothing clearly beats {name}: the best difference is that of {best['model']}, "
-        f"{_points(best)}, p {relation(best['to_cox_p'])}{adjusted}."
-    )
+    best = max(there, key=lambda r: r["to_cox"])
+    told = f"{best['model']} {_saves(best)}, p {relation(best['to_cox_p'])}{adjusted}"
+    if best["to_cox"] <= 0:
+        return f"Nothing beats {name}, which has the least error on average; {told}."
+    return f"Nothing clearly beats {name}: {told}."
 
 
-def _points(row: Record) -> str:
+def _saves(row: Record) -> str:
+    """Say how much of the reference's error a model saves; less than 0: adds to it."""
     ends = interval(row["to_cox_low"], row["to_cox_high"], "skill", sign=True)
-    inside = f" ({ends.replace(' %', '')})" if ends else ""
-    gap = shown(row["to_cox"], "skill", sign=True).removesuffix(" %")
-    return f"{gap} percentage points{inside}"
+    return f"saves {shown(row['to_cox'], 'skill')} of its error ({ends})"
 
 
 def by_other_metrics(data: Record, view: Record) -> str | None:

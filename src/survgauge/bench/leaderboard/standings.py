@@ -33,18 +33,26 @@ VIEWS = {
 REFERENCE = "coxph"
 #: Kinds of datasets: a column, its title, where it is cut, and how a bound is written.
 KINDS = (
-    ("n", "Subjects", (500, 2000), "{:,.0f}"),
+    ("n", "Subjects", (500, 1000), "{:,.0f}"),
     ("censored", "Censored", (0.4, 0.7), "{:.0%}"),
     ("features", "Features", (5, 10), "{:.0f}"),
 )
 #: Distances from a target count up to this: a slope of 3 is as useless as one of 2.
 FARTHEST = 1.0
+#: A loss of nothing would have an infinite logarithm.
+_LEAST = 1e-6
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What is averaged over datasets: higher is better in `values`, as shown in `shown`."""
+    """What is averaged over datasets.
+
+    Skills are averaged as logarithms of the ratio of losses: models are compared by the ratio of
+    their own losses then, whatever they are held against, and a model that fails badly on one
+    dataset does not outweigh all others (Fleming and Wallace, 1986, How not to lie with statistics,
+    Communications of the ACM 29).
+    """
 
     name: str
     #: skill, value or distance.
@@ -73,6 +81,21 @@ class Measure:
             return (rows["value"] - REGISTRY[self.name].target).abs().clip(upper=FARTHEST)
         return rows["value"]
 
+    def better(self, shown: Floats) -> Floats:
+        """Turn numbers as shown into those to average, of which higher is better."""
+        if self.kind == "skill":
+            return np.asarray(-np.log(np.maximum(1 - shown, _LEAST)))
+        return np.asarray(self.sign * shown)
+
+    def back(self, value: float) -> float:
+        """Turn a mean, or a difference of means, into a number as shown."""
+        return float(-np.expm1(-value)) if self.kind == "skill" else float(self.sign * value)
+
+    def ends(self, low: float, high: float) -> tuple[float, float]:
+        """Turn limits of a mean or a difference into limits as shown, the lower one first."""
+        ends = self.back(low), self.back(high)
+        return ends if ends[0] <= ends[1] else ends[::-1]
+
     def badness(self, values: Floats) -> Floats:
         """Values of the metric itself, turned so that lower is better."""
         if self.kind == "distance":
@@ -97,7 +120,7 @@ class Matrix:
         filled = self.shown
         if self.measure.failed is not None:
             filled = np.where(np.isnan(filled), self.measure.failed, filled)
-        return np.asarray(self.measure.sign * filled)
+        return self.measure.better(filled)
 
     @property
     def missing(self) -> list[int]:
@@ -132,7 +155,7 @@ def matrix_of(rows: pd.DataFrame, measure: Measure, column: str | None = None) -
 
 def standings(found: Matrix) -> list[Row]:
     """Models of a metric, best first: mean over datasets, letters, who may be best, against Cox."""
-    values, sign = found.values, found.measure.sign
+    values, measure = found.values, found.measure
     if not found.models:
         return []
     mean, best, every = over_datasets(values), p_of_being_best(values), pairs(values)
@@ -142,17 +165,17 @@ def standings(found: Matrix) -> list[Row]:
     tested = len(values) >= FEWEST_BASES
     rows = []
     for k in np.argsort(-mean.mean, kind="stable").tolist():
-        ends = sorted((sign * mean.low[k], sign * mean.high[k]))
+        ends = measure.ends(mean.low[k], mean.high[k])
         row: Row = {
-            "model": found.models[k], "mean": sign * mean.mean[k], "low": ends[0],
+            "model": found.models[k], "mean": measure.back(mean.mean[k]), "low": ends[0],
             "high": ends[1], "datasets": int(mean.datasets[k]), "missing": found.missing[k],
             "group": letters[k] if tested else None, "p_best": best[k],
             "may_be_best": bool(best[k] >= LEVEL) if np.isfinite(best[k]) else None,
         }  # fmt: skip
         if cox is not None and k != place:
-            ends = sorted((sign * cox.low[k, place], sign * cox.high[k, place]))
+            ends = measure.ends(cox.low[k, place], cox.high[k, place])
             row |= {
-                "to_cox": sign * cox.difference[k, place], "to_cox_low": ends[0],
+                "to_cox": measure.back(cox.difference[k, place]), "to_cox_low": ends[0],
                 "to_cox_high": ends[1], "to_cox_p": cox.p_value[k, place],
                 "beats_cox": bool(cox.p_value[k, place] < LEVEL and cox.difference[k, place] > 0),
             }  # fmt: skip
@@ -162,14 +185,13 @@ def standings(found: Matrix) -> list[Row]:
 
 def pair_rows(found: Matrix) -> list[Row]:
     """All pairs of models of a metric, with limits and p-values that hold for all of them."""
-    every, sign = pairs(found.values), found.measure.sign
-    rows = []
+    every, measure, rows = pairs(found.values), found.measure, []
     for i, j in np.argwhere(np.triu(np.ones((len(found.models),) * 2, dtype=bool), 1)).tolist():
-        ends = sorted((sign * every.low[i, j], sign * every.high[i, j]))
+        ends = measure.ends(every.low[i, j], every.high[i, j])
         rows.append(
             {
                 "metric": found.measure.name, "model_a": found.models[i],
-                "model_b": found.models[j], "difference": sign * every.difference[i, j],
+                "model_b": found.models[j], "difference": measure.back(every.difference[i, j]),
                 "low": ends[0], "high": ends[1], "p_value": every.p_value[i, j],
                 "datasets": int(every.datasets[i, j]),
             }
@@ -204,7 +226,7 @@ def by_kind(found: Matrix, datasets: pd.DataFrame) -> list[Row]:
         mean, best = over_datasets(values), p_of_being_best(values)
         models = [
             {
-                "model": name, "mean": found.measure.sign * mean.mean[k],
+                "model": name, "mean": found.measure.back(mean.mean[k]),
                 "may_be_best": bool(best[k] >= LEVEL) if np.isfinite(best[k]) else None,
             }
             for k, name in enumerate(mine.models)
@@ -320,7 +342,7 @@ def on_each_dataset(found: Matrix, paired: pd.DataFrame) -> list[Row]:
 
 
 def tuning(rows: pd.DataFrame, metric: str) -> list[Row]:
-    """What tuning changed: the mean difference of each model to itself as it comes."""
+    """What tuning changed: how much of its own loss, as it comes, each model saves."""
     measure = Measure.of(metric)
     before, found = matrix_of(rows[rows["settings"] == "default"], measure), []
     for view in (v for v in VIEWS if v != "default"):
@@ -329,12 +351,15 @@ def tuning(rows: pd.DataFrame, metric: str) -> list[Row]:
         datasets = [d for d in after.datasets if d in before.datasets]
         if not models or not datasets:
             continue
-        gaps = _at(after, datasets, models) - _at(before, datasets, models)
-        over = over_datasets(measure.sign * gaps)
+        over = over_datasets(
+            measure.better(_at(after, datasets, models))
+            - measure.better(_at(before, datasets, models))
+        )
         found += [
             {
-                "model": m, "settings": view, "gain": over.mean[k], "low": over.low[k],
-                "high": over.high[k], "datasets": int(over.datasets[k]),
+                "model": m, "settings": view, "gain": measure.back(over.mean[k]),
+                "low": measure.back(over.low[k]), "high": measure.back(over.high[k]),
+                "datasets": int(over.datasets[k]),
             }
             for k, m in enumerate(models)
         ]  # fmt: skip

@@ -50,8 +50,8 @@ def test_tuned_models_compete_with_those_that_have_no_settings(content):
     [gain] = content["tuning"]
     assert gain["model"] == "rsf"
     before = content["by_view"]["default"]["standings"]["mae_within"]
-    change = rows["rsf"]["mean"] - next(r["mean"] for r in before if r["model"] == "rsf")
-    assert gain["gain"] == pytest.approx(change, abs=1e-5)
+    start = next(r["mean"] for r in before if r["model"] == "rsf")
+    assert 1 - gain["gain"] == pytest.approx((1 - rows["rsf"]["mean"]) / (1 - start), abs=1e-5)
     assert gain["low"] < gain["gain"] < gain["high"]
 
 
@@ -65,7 +65,8 @@ def test_a_model_without_a_dataset_counts_as_kaplan_meier():
     assert found.values[place] == 0
     assert found.missing[place[1]] == 1
     row = next(r for r in standings(found) if r["model"] == "coxph")
-    assert row["mean"] == pytest.approx(np.nansum(found.shown[:, place[1]]) / 8)
+    logarithms = np.log(1 - found.shown[:, place[1]])
+    assert row["mean"] == pytest.approx(1 - np.exp(np.nansum(logarithms) / 8))
 
 
 def test_a_model_with_few_datasets_is_left_out():
@@ -76,6 +77,23 @@ def test_a_model_with_few_datasets_is_left_out():
     found = matrix_of(main_of(without(board, scores=scores[~gone])), Measure.of("ibs"))
     assert found.left_out == ["coxph"]
     assert "coxph" not in found.models
+
+
+def test_the_difference_from_cox_is_a_ratio_of_losses(content):
+    rows = {r["model"]: r for r in content["by_view"]["default"]["standings"]["ibs"]}
+    ratio = (1 - rows["rsf"]["mean"]) / (1 - rows["coxph"]["mean"])
+    assert rows["rsf"]["to_cox"] == pytest.approx(1 - ratio, abs=1e-5)
+    assert rows["rsf"]["to_cox_low"] < rows["rsf"]["to_cox"] < rows["rsf"]["to_cox_high"]
+
+
+def test_a_disaster_on_one_dataset_does_not_outweigh_the_others():
+    board = demo_board(8)
+    one = (board.scores["model"] == "coxph") & (board.scores["dataset"] == "set_2")
+    board.scores.loc[one & (board.scores["metric"] == "ibs"), "skill"] = -9.0
+    found = matrix_of(in_view(main_of(board), "default"), Measure.of("ibs"))
+    row = next(r for r in standings(found) if r["model"] == "coxph")
+    assert row["mean"] == pytest.approx(1 - 10 ** (1 / 8) * 0.85 ** (7 / 8), abs=0.02)
+    assert row["low"] < row["mean"] < row["high"] < 1
 
 
 def test_distances_from_a_target_end_at_one():
