@@ -1,4 +1,4 @@
-"""`survgauge leaderboard`: tasks for models fitted elsewhere, their submission, and the page.
+"""`survgauge leaderboard`: tasks for models fitted elsewhere, and their submission.
 
 Write the tasks of a leaderboard, submit predictions that were made for them, or write the page.
 Models in Python are run by survgauge bench leaderboard.

@@ -21,7 +21,7 @@ from ...data.curves import SurvivalCurves
 from ...data.estimators import predict
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
-from ...errors import InputError, UndefinedMetricError, one_of
+from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...evaluation.scorers import SurvivalKFold
 from ...metrics.registry import REGISTRY
 from ...metrics.task import Task
@@ -376,9 +376,12 @@ def read_off(prediction: Prediction, grid: Floats) -> Arrays:
         if np.isnan(values).any():
             raise InputError("predicted curves have NaN")
         return {"survival": np.minimum.accumulate(values, axis=1).astype(np.float32)}
-    if prediction.kind == "times":
-        return {"time": np.asarray(prediction.times, dtype=np.float64)}
-    return {"risk": np.asarray(prediction.risk, dtype=np.float64)}
+    kind = "time" if prediction.kind == "times" else "risk"
+    numbers = np.asarray(prediction.times if kind == "time" else prediction.risk, dtype=np.float64)
+    unknown = np.flatnonzero(np.isnan(numbers))
+    if unknown.size:
+        raise InputError(f"the predicted {kind} is NaN for {numbered(unknown)}")
+    return {kind: numbers}
 
 
 def pooled(parts: Iterable[tuple[Any, Arrays]], n: int, grid: Floats) -> Prediction:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -228,14 +228,21 @@ def run(
             tasks = [FitTask(cell, sums[cell.track, cell.dataset], timeout, home) for cell in left]
             if tasks:
                 place.note_environment({}, cells=len(tasks))
-                run_tasks(place, tasks, client, processes, shown)
-        board = score_store(place, plan, made, command or _command(), begun)
+                with _saying_what_is_kept(place):
+                    run_tasks(place, tasks, client, processes, shown)
+        board = score_store(place, plan, made, command or "survgauge.leaderboard.run(...)", begun)
         board.save(place.root / BOARD)
     return board
 
 
-def _command() -> str:
-    return "survgauge.leaderboard.run(...)"
+@contextmanager
+def _saying_what_is_kept(store: BoardStore) -> Iterator[None]:
+    """Say with an interrupt (Ctrl-C) how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        told = f"finished fits are kept in {store.root}; go on with --resume (resume=True)"
+        raise KeyboardInterrupt(told) from interrupt
 
 
 def _plan(design: Design, models: Any, settings: tuple[str, ...]) -> tuple[Plan, list[str]]:
@@ -270,7 +277,11 @@ def score_store(
         rows["datasets"].append(problem.facts())
         for repeat in range(plan.design.repeats):
             models, cells = _predictions(store, plan, problem, repeat, given)
-            scores, pairs = scored(problem, repeat, models)
+            scores, pairs, wrong = scored(problem, repeat, models)
+            for row in cells:
+                message = wrong.get((row["model"], row["settings"]))
+                if message is not None and row["status"] == "ok":
+                    row |= {"status": "failed", "message": message}
             rows["scores"] += scores
             rows["pairs"] += pairs
             rows["cells"] += cells
@@ -335,22 +346,22 @@ def _facts(name: Name, model: Any, card: Mapping[str, Any]) -> dict[str, Any]:
     facts = FACTS.get(model.name)
     if facts is None:
         return row | {"origin": str(model.identity().get("class", ""))}
-    package = _PACKAGES.get(facts.extra, facts.extra)
-    own = package not in _PACKAGES.values()
-    with suppress(PackageNotFoundError):
-        row["version"] = version("survgauge" if own else package)
-    return row | {"title": facts.title, "package": "survgauge" if own else package}
+    row |= {"title": facts.title, "package": "survgauge"}
+    for package in ("survgauge", *_PACKAGES.get(facts.extra, ())):
+        with suppress(PackageNotFoundError):
+            row |= {"package": package, "version": version(package)}
+    return row
 
 
 #: Package whose model an extra brings; others are models of this package.
 _PACKAGES = {
-    "lifelines": "lifelines",
-    "sksurv": "scikit-survival",
-    "torch": "torch",
-    "hazardous": "hazardous",
-    "xgboost": "xgboost",
-    "catboost": "catboost",
-    "lightgbm": "lightgbm",
+    "lifelines": ("lifelines",),
+    "sksurv": ("scikit-survival",),
+    "torch": ("torch",),
+    "hazardous": ("hazardous",),
+    "xgboost": ("xgboost", "xgboost-cpu"),
+    "catboost": ("catboost",),
+    "tabpfn": ("tabpfn",),
 }
 
 

@@ -36,14 +36,22 @@ _BASELINE: Name = (BASELINE, "default")
 _Rows = list[dict[str, Any]]
 
 
-def scored(problem: Problem, repeat: int, models: Mapping[Name, Folds]) -> tuple[_Rows, _Rows]:
-    """Return rows of the tables of scores and of pairs; Kaplan-Meier has to be among the models."""
+def scored(
+    problem: Problem, repeat: int, models: Mapping[Name, Folds]
+) -> tuple[_Rows, _Rows, dict[Name, str]]:
+    """Return rows of the tables of scores and of pairs, and why models could not be scored.
+
+    Kaplan-Meier has to be among the models.
+    """
     where = problem.folds[repeat]
     rows = [np.flatnonzero(where == fold) for fold in range(problem.design.folds)]
     known = {name: folds for name, folds in models.items() if any(f is not None for f in folds)}
     predictions = {
         name: _together(problem, rows, folds, known[_BASELINE]) for name, folds in known.items()
     }
+    wrong = _not_scored(problem, predictions)
+    known = {name: folds for name, folds in known.items() if name not in wrong}
+    predictions = {name: predictions[name] for name in known}
     found = _evaluated(problem, predictions, problem.y)
     truth = _truth(problem, predictions)
     place = {"track": problem.track, "dataset": problem.name, "repeat": repeat}
@@ -53,7 +61,7 @@ def scored(problem: Problem, repeat: int, models: Mapping[Name, Folds]) -> tuple
         own = {"model": name[0], "settings": name[1]}
         for metric in METRICS:
             row = {**place, **own, "metric": metric, **counts}
-            row["failed_folds"] = sum(f is None for f in folds)
+            row["failed_folds"] = sum(f is None or name in wrong for f in folds)
             cell = found.get((name, metric))
             if name == _BASELINE and metric == "calibration_slope":
                 continue  # curves that hardly differ have no slope
@@ -70,7 +78,18 @@ def scored(problem: Problem, repeat: int, models: Mapping[Name, Folds]) -> tuple
             own = {"model_a": a[0], "settings_a": a[1], "model_b": b[0], "settings_b": b[1]}
             compared = _compared(cells[a], cells[b], found.get((_BASELINE, metric)))
             pairs.append({**place, **own, "metric": metric, **compared})
-    return scores, pairs
+    return scores, pairs, wrong
+
+
+def _not_scored(problem: Problem, predictions: Mapping[Name, Prediction]) -> dict[Name, str]:
+    """Find models whose predictions no metric can read, by evaluating each alone."""
+    wrong = {}
+    for name, prediction in predictions.items():
+        try:
+            _evaluated(problem, {name: prediction}, problem.y, None, METRICS[:1])
+        except Exception as error:  # one model's predictions must not end the run of all
+            wrong[name] = f"its predictions cannot be scored: {type(error).__name__}: {error}"
+    return wrong
 
 
 def _together(problem: Problem, rows: list[Any], folds: Folds, baseline: Folds) -> Prediction:
@@ -102,6 +121,7 @@ def _evaluated(
     predictions: Mapping[Name, Prediction],
     y: Outcomes,
     confidence: float | None = _CONFIDENCE,
+    metrics: tuple[str, ...] = METRICS,
 ) -> dict[tuple[Name, str], TableCell]:
     """Evaluate all models together; scores by model and metric."""
     labels = {_label(name): name for name in predictions}
@@ -111,7 +131,7 @@ def _evaluated(
             {_label(name): prediction for name, prediction in predictions.items()},
             y,
             y_train=y,
-            metrics=METRICS,
+            metrics=metrics,
             confidence=confidence,
             tau=problem.horizon,
             time=problem.time,

@@ -92,6 +92,22 @@ def test_risks_count_by_their_rank_in_the_fold(tmp_path):
     assert 0.2 < own["value"].iloc[0] < 0.8
 
 
+class Broken(Risky):
+    """Predicts times that are not known."""
+
+    def predict_time(self, X):
+        return np.full(len(X), np.nan)
+
+
+def test_unknown_predictions_are_failures(tmp_path):
+    board = run({"broken": Broken}, ["veteran"], store=tmp_path / "s", **ALONE)
+    own = board.scores[board.scores["model"] == "broken"]
+    assert own["value"].isna().all()
+    assert set(own["failed_folds"]) == {2}
+    messages = board.cells[board.cells["model"] == "broken"]["message"]
+    assert messages.str.contains("predicted times must be").all()
+
+
 def test_tuning_searches_and_says_what_it_chose(tmp_path, monkeypatch):
     monkeypatch.setattr("survgauge.bench.leaderboard.fitting.DRAWS", 3)
     settings = ["default", "tuned-ibs", "tuned-mae"]

@@ -75,7 +75,7 @@ def test_relative_standard_errors_agree_with_a_bootstrap():
             whole[split.test] = fitted.predict_curves(split.X_test).at(problem.grid)
             folds.append({"survival": whole[split.test]})
         curves[name[0]] = sg.SurvivalCurves(problem.grid, whole)
-    scores, pairs = scored(problem, 0, models)
+    scores, pairs, _ = scored(problem, 0, models)
     cox = next(r for r in scores if r["model"] == "coxph" and r["metric"] == "mae_within")
     pair = next(r for r in pairs if r["metric"] == "mae_within" and r["model_a"] == "coxph")
     rng, draws, horizon = np.random.default_rng(1), [], problem.horizon
