@@ -17,6 +17,20 @@ BESIDE = {
     "coverage": "share of subjects inside their prediction intervals",
     "residuals": "Cox-Snell, martingale and deviance residuals",
 }
+#: Metrics described in a section of another page: the page, and the anchor of the section.
+SECTIONS = {
+    **dict.fromkeys(("brier_dr", "ibs_dr", "crps_dr"), ("brier", "scores-that-use-covariates")),
+    "mae_uncensored": ("mae_published", "events-only"),
+    "mae_hinge": ("mae_published", "one-sided-for-the-censored"),
+    "mae_ipcw_t": ("mae_published", "mean-of-later-events"),
+    "mae_pop_po": ("mae_published", "population-mean"),
+    "mae_expected": ("mae_published", "expected-absolute-error"),
+    "ici_cox": ("ici", "the-index-by-a-cox-model"),
+    "calibration_slope_cox": ("calibration_slope", "the-slope-by-a-cox-model"),
+    "ibll": ("ibs", "integrated-binomial-log-loss"),
+    "ipa": ("skill", "index-of-prediction-accuracy"),
+    "a_calibration": ("d_calibration", "a-calibration"),
+}
 INTERVALS = {
     "analytic": "analytic",
     "own": "test inversion",
@@ -67,6 +81,8 @@ def interval_of(metric: dict[str, Any]) -> str:
 
 def page_of(name: str) -> str:
     """Return where a metric is described: squared errors share a page, and so do some others."""
+    if name in SECTIONS:
+        return SECTIONS[name][0]
     if name.startswith(("mse_", "rmse_")):
         return "losses"
     if name.startswith(("interval_", "turnbull_")):
@@ -77,7 +93,13 @@ def page_of(name: str) -> str:
         return "calibration_slope"
     if name == "multi_brier":
         return "multi_log_loss"
-    return "robust_scores" if name in ("brier_dr", "ibs_dr", "crps_dr") else name
+    return name
+
+
+def link_to(name: str) -> str:
+    """Return the link to where a metric is described, from the folder above."""
+    anchor = f"#{SECTIONS[name][1]}" if name in SECTIONS else ""
+    return f"metrics/{page_of(name)}.md{anchor}"
 
 
 def facts(metric: dict[str, Any]) -> str:
@@ -95,8 +117,9 @@ def facts(metric: dict[str, Any]) -> str:
 
 
 def with_facts(text: str, metric: dict[str, Any]) -> str:
-    """The page with its line of facts up to date."""
-    return re.sub(r"^> .*$", lambda _: facts(metric), text, count=1, flags=re.MULTILINE)
+    """The page with the line of facts of a metric up to date."""
+    line = rf"^> `{metric['name']}` · .*$"
+    return re.sub(line, lambda _: facts(metric), text, count=1, flags=re.MULTILINE)
 
 
 def page() -> str:
@@ -106,7 +129,7 @@ def page() -> str:
         unit = f" ({m['unit']})" if m["unit"] else ""
         home = page_of(m["name"])
         rows.append(
-            f"| [`{m['name']}`](metrics/{home}.md) | **{m['title']}**{unit}: {m['about']} | "
+            f"| [`{m['name']}`]({link_to(m['name'])}) | **{m['title']}**{unit}: {m['about']} | "
             f"{better(m).removesuffix(' is better')} | "
             f"{low} to {high} | {m['needs']} | {m['proper']} | {interval_of(m)} | "
             f"{m['reference']} |"
@@ -124,7 +147,7 @@ def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
     for metric in sg.available_metrics():
         path = PAGES / f"{page_of(metric['name'])}.md"
-        if path.stem == metric["name"]:
+        if metric["name"] in (path.stem, *SECTIONS):
             text = path.read_text(encoding="utf-8")
             path.write_text(with_facts(text, metric), encoding="utf-8")
 

@@ -50,6 +50,24 @@ def test_loads_quietly_and_names_stay_text(open_tab: Any, path: Path) -> None:
     assert any(EVIL in text for text in tab.texts("#failures-table td"))
 
 
+@pytest.mark.parametrize("size", [(1200, 800), (390, 844)])
+def test_the_first_screen_has_a_drawn_chart(
+    open_tab: Any, path: Path, size: tuple[int, int]
+) -> None:
+    width, height = size
+    tab = open_tab(path)
+    tab.page.set_viewport_size({"width": width, "height": height})
+    tab.page.wait_for_timeout(300)
+    svg = tab.page.locator("#overview-0 .plot svg")
+    box = svg.bounding_box()
+    assert box["y"] + box["height"] <= height
+    assert "Pseudo-observations" in "".join(svg.locator("text").all_text_contents())
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    # One rule of winning: bold stands in the table that decides, and nowhere else.
+    assert tab.page.locator("#proximity td.win").count() == 2
+    assert tab.page.locator("#ranking td.win").count() == 0
+
+
 def test_a_cell_opens_its_models(open_tab: Any, path: Path) -> None:
     tab = open_tab(path)
     tab.page.locator('#proximity button[aria-label^="MAE, margin times on gbm"]').click()

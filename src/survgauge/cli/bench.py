@@ -1,4 +1,4 @@
-"""`survgauge bench`: run an experiment that says which metric tells the truth.
+"""`survgauge bench`: run an experiment that compares metrics with the truth.
 
 Run a plan: datasets x censoring x models x folds, with every true event time known. Finished cells
 are kept in a store; a run that was stopped goes on with --resume.
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         return _list(plan, args.all)
     from ..bench.experiment.runner import run
-    from ..bench.experiment.writing import FORMATS, check_folder, text, write_all
+    from ..bench.experiment.writing import FORMATS, check_folder, first_screen, text, write_all
 
     figures = names(args.figures) or FORMATS[:1]
     for name in figures:
@@ -75,7 +75,10 @@ def run(args: argparse.Namespace) -> int:
         retry_failed=args.retry_failed,
         progress=not args.quiet,
     )
-    sys.stdout.write(f"{text(results)}\n")
+    sys.stdout.write(f"{(text if args.all else first_screen)(results, width())}\n")
+    if not args.all:
+        page = f"survgauge report {args.store or f'bench-{plan.name}'} --html FILE"
+        sys.stdout.write(f"\nAll tables: --all, or --out DIR; a page: {page}\n")
     if args.out:
         written = write_all(results, args.out, figures=figures)
         sys.stdout.write(f"\n{len(written)} files written to {args.out}\n")

@@ -18,6 +18,7 @@ from .. import __version__
 from .._tools.text import Visible, visible
 from ..errors import InputError, SurvgaugeError, did_you_mean, one_of
 from .options import COMMANDS, for_shell
+from .output import progress
 
 #: What is printed where nothing is asked for.
 _START = """\
@@ -125,7 +126,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             args = _parser("--help-all" in arguments).parse_args(arguments)
             args.call = shlex.join(["survgauge", *arguments])
             module, _, function = args.run.partition(":")
-            status = int(getattr(import_module(f".{module}", __package__), function)(args))
+            command = getattr(import_module(f".{module}", __package__), function)
+            with progress():
+                status = int(command(args))
             sys.stdout.flush()
         return status
     except BrokenPipeError:

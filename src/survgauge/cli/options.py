@@ -429,7 +429,7 @@ COMMANDS: dict[str, Command] = {
             "--jobs": _option("number of processes (default: one per core)", "N", type=int),
             "--retry-failed": _flag("resume, and run failed cells again"),
             "--keep-predictions": _flag("store predictions for later metrics"),
-            "--all": _flag("with --list: show each cell"),
+            "--all": _flag("print all tables; with --list, each cell"),
             "--settings": _option(
                 "leaderboard: default, tuned-ibs, tuned-mae (default: default)", "A,B,..."
             ),

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
+from .._tools.progress import Tell, telling
 from .._tools.text import Visible, visible, width
 from .._tools.writing import write_atomically
 from ..evaluation.text import Line
@@ -65,7 +66,7 @@ def present(
     columns = width()
     write_lines((whole if args.all else screen)(result, columns))
     if not (args.unit or args.all):
-        write_lines([("Times have the unit of the data: --unit days would say which.", "dim")])
+        write_lines([("Times are in the unit of the data; --unit days would name it.", "dim")])
     if args.html:
         write_lines([("", ""), (f"Report: {args.html}", "bold")])
     return 0
@@ -77,23 +78,24 @@ _PATIENCE, _EVERY, _EVERY_IN_FILES = 5.0, 0.5, 30.0
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[int, int | None, str], None]]:
+def progress() -> Iterator[Tell]:
     """Tell on standard error, once five seconds have passed, how far work is and what is left.
 
-    Of each pass over the data ("reading outcomes") the rows that are done and, where their number
-    is known, all of them.
+    Of each kind of work ("reading outcomes") the rows or parts that are done and, where their
+    number is known, all of them.
     """
     terminal, began, shown = sys.stderr.isatty(), dict[str, float](), monotonic()
+    spoken = False
     shown += _PATIENCE - (_EVERY if terminal else _EVERY_IN_FILES)
     start, ending = ("\r", "\x1b[K") if terminal else ("", "\n")
 
     def tell(done: int, rows: int | None, name: str) -> None:
-        nonlocal shown
+        nonlocal shown, spoken
         now = monotonic()
         began.setdefault(name, now)
         if now - shown < (_EVERY if terminal else _EVERY_IN_FILES):
             return
-        shown = now
+        shown, spoken = now, True
         text = f"{name}: {done:,} rows"
         if rows and done:
             left = (now - began[name]) * (rows - done) / done
@@ -102,9 +104,10 @@ def progress() -> Iterator[Callable[[int, int | None, str], None]]:
         sys.stderr.flush()
 
     try:
-        yield tell
+        with telling(tell):
+            yield tell
     finally:
-        if terminal:
+        if terminal and spoken:
             sys.stderr.write(f"{start}{ending}")
 
 

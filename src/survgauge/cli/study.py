@@ -80,12 +80,13 @@ def _screen(study: Study, written: Written, columns: int) -> Iterator[Line]:
     """Yield the verdict, the values of Table 2, what to watch out for, and the files."""
     data = study.evaluation.to_dict()
     overall = [row for row in data["metrics"] if row.get("group") is None]
-    yield from verdict_lines({**data, "metrics": overall}, columns)
+    yield from verdict_lines({**data, "metrics": overall}, columns, shell=True)
     yield "", ""
     for line in slim(study.evaluation).text(columns).split("\n"):
         yield line, ""
     yield "", ""
-    told = warning_lines(study.evaluation, first_warnings(study.evaluation), columns, shell=True)
+    first = first_warnings(study.evaluation, list({row["metric"]: None for row in overall}))
+    told = warning_lines(study.evaluation, first, columns, shell=True)
     yield from [*told, ("", "")] if told else []
     yield f"Files in {written.folder}", "bold"
     for line in textwrap.wrap(", ".join(_joined(written.files)), columns - 2):

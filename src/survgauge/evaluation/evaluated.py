@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Ints
+from .._tools.progress import steps
 from .._tools.running import chunks, in_order
 from ..data.curves import SurvivalCurves
 from ..data.predictions import Prediction
@@ -272,7 +273,8 @@ def columns_of_arrays(
     for own, models, most in ((reading, {}, few), (beside, predictions, size)):
         score = partial(scored, plan=own, models=models)
         score(slice(0, 1))  # the reference's tables, before several threads look at them
-        for part in in_order(score, chunks(n, size=most)):
+        parts = list(chunks(n, size=most))
+        for part in steps(in_order(score, parts), len(parts), "scoring subjects"):
             columns.add(part)
     return columns
 

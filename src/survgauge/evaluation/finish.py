@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats
+from .._tools.progress import steps
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..estimators.reference import Reference
@@ -66,7 +67,10 @@ class Group:
     def scores(self) -> tuple[list[TableCell], list[EvaluationWarning]]:
         """Return the scores by model and metric, and warnings in the same order."""
         listed: list[TableCell] = []
-        for metric in self.columns.plan.metrics:  # contributions of one at a time
+        metrics, told = self.columns.plan.metrics, "computing metrics"
+        if self.name is not None:
+            told += f" of {self.name}"
+        for metric in steps(metrics, len(metrics), told):  # contributions of one at a time
             if metric.family != self._family:
                 self._look_anew(metric.family)
             for at in metric.at_times(self.task):

@@ -20,6 +20,7 @@ from .phrases import (
     clock,
     column_of,
     in_brackets,
+    listed,
     names,
     range_text,
     rounded,
@@ -69,11 +70,13 @@ def first_screen(result: Evaluation, width: int = WIDEST, shell: bool = False) -
     data = result.to_dict()
     overall = [row for row in data["metrics"] if row.get("group") is None]
     grouped = len(overall) < len(data["metrics"])
-    shown = first_metrics(data)
+    shown, total = first_metrics(data), len({row["metric"] for row in overall})
     few = shown[:_FEW_METRICS] if len(result.models) > _MANY_MODELS else shown
-    told = first_warnings(result)
+    if len(shown) < total and not data["support"].get("times_given", False):
+        few = _fitting({**data, "metrics": overall}, few, width)
+    told = first_warnings(result, few)
     return _parts(
-        verdict_lines(data, width),
+        verdict_lines(data, width, shell),
         _few_values({**data, "metrics": overall}, few, width, shell) if few else [],
         _groups(data, headline(data), width, shell) if grouped else [],
         warning_lines(result, told, width, shell),
@@ -87,7 +90,7 @@ def whole_text(result: Evaluation, width: int | None = None, shell: bool = False
     In a shell the verdict comes last, where a reader ends up.
     """
     data = result.to_dict()
-    named, verdict = _metrics(data), verdict_lines(data, width or _WIDTH)
+    named, verdict = _metrics(data), verdict_lines(data, width or _WIDTH, shell)
     parts = [_with_notes(data, named, metric_rows(data, named, width=width), width or WIDEST)]
     if len(result.models) > 1 and result.confidence is not None:
         parts.append(_comparisons(result, width))
@@ -121,21 +124,24 @@ def _wrapped(text: str, width: int | None, style: str = "", indent: str = "") ->
 # -- verdict, warnings, support ----------------------------------------------------------------
 
 
-def verdict_lines(data: dict[str, Any], width: int = _WIDTH) -> list[Line]:
+def verdict_lines(data: dict[str, Any], width: int = _WIDTH, shell: bool = False) -> list[Line]:
     """Say who is best; the first sentence stands out."""
+    sentences = verdict_sentences(data)
+    if shell:
+        sentences = [
+            text.replace("features (X_test=, X_train=)", "--features") for text in sentences
+        ]
     told = [
         _wrapped(sentence, min(width, _WIDTH), "" if k else "bold")
-        for k, sentence in enumerate(verdict_sentences(data))
+        for k, sentence in enumerate(sentences)
     ]
     return [line for lines in told for line in lines]
 
 
-def first_warnings(result: Evaluation) -> list[JoinedWarning]:
-    """Return those about the metrics of the first screen, but no notes, and problems of others."""
-    warnings, shown = result.warnings, first_metrics(result.to_dict())
-    first = [w for w in warnings if w.about(shown) and w.weight != WEIGHTS[-1]]
-    others = [w for w in warnings if not w.about(shown) and w.weight == WEIGHTS[0]]
-    return [*first, *others][:_MOST_WARNINGS]
+def first_warnings(result: Evaluation, shown: list[str]) -> list[JoinedWarning]:
+    """Return those about the metrics that are shown, but no notes."""
+    first = [w for w in result.warnings if w.about(shown) and w.weight != WEIGHTS[-1]]
+    return first[:_MOST_WARNINGS]
 
 
 def warning_lines(
@@ -166,7 +172,9 @@ def _rest(result: Evaluation, told: int, metrics: int, width: int, shell: bool) 
     parts = [f"All {total} metrics{'' if shell else ': .table'}"] if metrics < total else []
     if len(result.warnings) > told or not told:
         where = "" if shell or not result.warnings else ": .warnings"
-        parts.append(f"{counted(result.warnings)}{where}")
+        others = not told and any(w.weight != WEIGHTS[-1] for w in result.warnings)
+        whose = ", none about the metrics above" if others and metrics < total else ""
+        parts.append(f"{counted(result.warnings)}{whose}{where}")
     last = "everything: --all; report: --html FILE" if shell else "everything: .to_text()"
     return lines + _wrapped("; ".join([*parts, last]), width, "dim")
 
@@ -236,6 +244,14 @@ def _with_notes(data: dict[str, Any], metrics: list[str], table: str, width: int
     return [*_wrapped(heading, width), *_lines(table), *(line for part in below for line in part)]
 
 
+def _fitting(data: dict[str, Any], metrics: list[str], width: int) -> list[str]:
+    """Return as many metrics as one table with a row per model has room for, at least a few."""
+    if width_of(metric_rows(data, metrics, digits=DIGITS, identifiers=False, titles=False)) > width:
+        while len(metrics) > _FEW_METRICS and "\n\n" in model_rows(data, metrics, width, False):
+            metrics = metrics[:-1]
+    return metrics
+
+
 def _few_values(data: dict[str, Any], metrics: list[str], width: int, shell: bool) -> list[Line]:
     """Return a metric per row where that is not too wide, by its title or its name.
 
@@ -246,10 +262,24 @@ def _few_values(data: dict[str, Any], metrics: list[str], width: int, shell: boo
         table = metric_rows(data, metrics, digits=DIGITS, identifiers=False, titles=False)
         if width_of(table) > width:
             table = model_rows(data, metrics, width, shell)
-        known = [REGISTRY[metric] for metric in metrics]
-        told = "; ".join(f"{metric.name}: {metric.title}, {metric.better}" for metric in known)
-        table += f"\n{textwrap.fill(told, width)}"
+        table += f"\n{textwrap.fill(_what_is_better(metrics, shell), width)}"
     return _with_notes(data, metrics, table, width)
+
+
+def _what_is_better(metrics: list[str], shell: bool) -> str:
+    """Say in a line which values are good, and where the names are explained.
+
+    >>> _what_is_better(["mae_within", "uno"], True)
+    "Lower is better; uno: higher is better. 'survgauge metrics' explains the names."
+    """
+    groups: dict[str, list[str]] = {}
+    for name in metrics:
+        groups.setdefault(REGISTRY[name].better, []).append(name)
+    usual = max(groups, key=lambda better: len(groups[better]))
+    told = [usual[:1].upper() + usual[1:]]
+    told += [f"{listed(names)}: {better}" for better, names in groups.items() if better != usual]
+    where = "'survgauge metrics' explains" if shell else "sg.available_metrics() explains"
+    return f"{'; '.join(told)}. {where} the names."
 
 
 def _groups(data: dict[str, Any], metric: str, width: int, shell: bool) -> list[Line]:

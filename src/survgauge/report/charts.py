@@ -154,6 +154,7 @@ def _figure(ev: Evaluation, some: Any, drawn: PageFigure) -> Spec:
     source = some if sampled else ev
     charts = [displays.display(source, kind, **{**common, **one}).chart for one in options]
     spec = figure(drawn.name, charts, labels, label, wide=drawn.wide)
+    spec["first"] = len(charts) - 1 if drawn.at_time else 0  # the last time, as in the first table
     if sampled:
         for chart in spec["specs"]:
             chart["note"] = f"{chart['note']} {_sampled(ev)}.".lstrip()
@@ -175,13 +176,17 @@ def overview(data: dict[str, Any], ev: Evaluation | None = None) -> list[Spec]:
         return []
     rows = [row for row in rows if column_of(row) == column_of(rows[0])]
     [forest] = forest_of_record(data, rows).chart.panels
-    told, panels, notes = "Dots are values, lines their intervals.", [forest], list[str]()
+    told, notes = "Dots are values, lines their intervals.", list[str]()
+    metric = REGISTRY[rows[0]["metric"]]
+    what = "Error in time" if metric.family == "time" else metric.title
+    panels = [replace(forest, title=f"{what}, {metric.better}" if metric.better else what)]
     best = {cell: row["model"] for cell, row in best_rows(rows).items()}.get(cell_of(rows[0]))
     pairs = [row for row in data["comparisons"] if cell_of(row) == cell_of(rows[0])]
     differences = {row["model_a"]: row for row in pairs_against(pairs, best)} if best else {}
-    contest = REGISTRY[rows[0]["metric"]].ranks_models and not any(r.get("withheld") for r in rows)
+    contest = metric.ranks_models and not any(r.get("withheld") for r in rows)
     if contest and differences and data["confidence"] is not None:
-        panels = [replace(forest, rows=tuple(_beside(row, differences) for row in forest.rows))]
+        compared = tuple(_beside(row, differences) for row in forest.rows)
+        panels = [replace(panels[0], rows=compared)]
         told += (
             f" At the right: difference from {best} with adjusted "
             f"{100 * data['confidence']:g} % interval, grey where it is not clear."
@@ -189,11 +194,11 @@ def overview(data: dict[str, Any], ev: Evaluation | None = None) -> list[Spec]:
     if ev is not None and ev.predictions:
         some = displays.sample(ev, MOST_SUBJECTS)
         with suppress(InputError, UndefinedMetricError):
-            panels.append(_calibration(some))
+            panels.append(_calibration(some, ev.support["times"][-1]))
             told += " Calibrated predictions lie on the dashed line."
             notes = [_sampled(ev)] * (some is not ev)
     chart = Chart("Error and calibration", told, tuple(panels), columns=2, notes=tuple(notes))
-    title = "At a glance" if len(panels) > 1 else titled(rows[0], data.get("unit") or "")
+    title = chart.title if len(panels) > 1 else titled(rows[0], data.get("unit") or "")
     return [figure("overview-chart", [replace(chart, title=title)], wide=True)]
 
 
@@ -210,9 +215,9 @@ def _beside(row: Row, differences: dict[str, Spec]) -> Row:
     return replace(row, beside=text, clear=not low <= 0 <= high)
 
 
-def _calibration(source: Any) -> Panel:
-    """Return the smooth calibration curves of all models in one panel."""
-    panels = displays.display(source, "calibration_panel", scores={}).chart.panels
+def _calibration(source: Any, time: float) -> Panel:
+    """Return the smooth calibration curves of all models at a time in one panel."""
+    panels = displays.display(source, "calibration_panel", time=time, scores={}).chart.panels
     lines = [mark for panel in panels for mark in panel.marks if isinstance(mark, Line)]
     first = panels[0]
     upwards = replace(first.y, low=0.0)

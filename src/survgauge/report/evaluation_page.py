@@ -199,7 +199,7 @@ def _trust(data: dict[str, Any], doubts: list[str]) -> Markup:
     told += [tipping["sentence"]] if tipping else []
     good = None
     if not first:
-        good = "Nothing speaks against the numbers in the table above."
+        good = "No warning is about the numbers in the table above."
     if not warnings:
         good = "No warning: the follow-up supports every number on this page."
     title = f"Notes, and warnings about other numbers ({len(rest)} of {len(warnings)})"

@@ -78,13 +78,13 @@ def names_of(data: dict[str, Any]) -> dict[Column, str]:
 
 
 def first_columns(data: dict[str, Any]) -> list[Column]:
-    """Metrics to show first, at the first time that was asked for.
+    """Metrics to show first, at the last time that was asked for.
 
     Where there are too many, ranking and then probabilities at the time give way: the same family
     has a metric over all times.
     """
-    columns = {metric: (metric, time) for metric, time in reversed(list(names(data["metrics"])))}
-    metrics = list(reversed(columns))
+    columns = {metric: (metric, time) for metric, time in names(data["metrics"])}
+    metrics = list(columns)
     shown = shown_first(metrics, data["support"].get("times_given", False)) or metrics
     for family in ("ranking", "probability"):
         at_time = [m for m in shown if REGISTRY[m].family == family and REGISTRY[m].reads == "time"]
@@ -169,8 +169,12 @@ def shown(row: Row, digits: int = 4) -> str:
     value = row["value"]
     if value is None or isinstance(value, str):
         return value or "n/a"
-    test = REGISTRY[row["metric"]].inference == "test"
-    return f"p {p_text(value)}" if test else number(value, digits)
+    metric = REGISTRY[row["metric"]]
+    if metric.inference == "test":
+        return f"p {p_text(value)}"
+    # Nobody reads 0.0000465 beside 0.035.
+    tiny = metric.unit != "time" and digits <= _DIGITS and 0 < value < 0.0005
+    return "<0.001" if tiny else number(value, digits)
 
 
 def limits(row: Row, digits: int = 4) -> str:

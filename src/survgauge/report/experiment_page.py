@@ -12,7 +12,7 @@ from . import experiment_words as words
 from .charts import figure
 from .displays.description import Axis, Chart, Panel, Points, Row, Rule
 from .displays.forest import plain_float
-from .experiment_words import percent, title_of
+from .experiment_words import in_sentence, method_of, percent, title_of
 from .page import (
     Markup,
     Section,
@@ -35,19 +35,16 @@ _MOST_FAILURES = 200
 #: Distance from the truth, and excess over the best model, at which a colour has faded away.
 _FAR, _EXCESS = 0.5, 0.2
 _NOT_KINDS = ("metric", "total", "tau", "overlap", "relative", "tau_low", "tau_high")
-#: What wins a dataset: the one rule of this page.
-_RULE = (
-    "A metric wins a dataset if it has most of the truly best three models among its best three, "
-    "then by being closest to the truth; ties share a win."
-)
 Record = dict[str, Any]
 
 
 def experiment_page(data: Record, *, title: str) -> str:
     """Make the page from the plain data of `experiment_content`."""
     series = list(dict.fromkeys(m for names in data["plain"].values() for m in names))
-    charts = [_cell_chart(data)]
-    places = {tuple(key): k for k, key in enumerate(charts[0]["keys"])}
+    cells = _cell_chart(data)
+    overviews = {truth: _overview(data, truth) for truth in data["truths"]}
+    charts = [cells, *(chart for chart in overviews.values() if chart)]
+    places = {tuple(key): k for k, key in enumerate(cells["keys"])}
 
     def by_truth(make: Callable[[Record, str], Markup]) -> Markup:
         views = (
@@ -58,19 +55,19 @@ def experiment_page(data: Record, *, title: str) -> str:
 
     by_dataset = partial(_metrics_by_dataset, series=series, places=places)
     sections = [
-        Section("summary", "Summary", by_truth(_summary)),
+        Section("summary", "Summary", by_truth(partial(_summary, overviews=overviews))),
         Section("wins", "Wins and means", by_truth(partial(_wins, series=series))),
         Section("proximity", "Winners: best three models right, and close to the true value",
                 by_truth(partial(by_dataset, what="proximity", column="relative"))),
         Section("ranking", "Ranking: does the metric order the models as the truth does?",
                 by_truth(partial(by_dataset, what="ranking", column="tau"))),
         Section("models", "Models by their true value", by_truth(_models)),
-        Section("detail", "One dataset, one metric", figures(charts)),
+        Section("detail", "One dataset, one metric", figures([cells])),
         Section("failures", "What failed or was left out", _failures(data)),
     ]  # fmt: skip
     truths = [tag("option", title_of(truth), value=truth) for truth in data["truths"]]
     names = [
-        (title_of(name), series.index(name),
+        (words.method_of(name, truth), series.index(name),
          {"data_view_of": "truth", "data_view": truth})
         for truth in data["truths"]
         for name in data["plain"][truth]
@@ -103,19 +100,53 @@ def experiment_page(data: Record, *, title: str) -> str:
     )
 
 
-def _summary(data: Record, truth: str) -> Markup:
+def _summary(data: Record, truth: str, overviews: dict[str, Record | None]) -> Markup:
+    """The answer in words, and beside it as a picture."""
     won = [r for r in data["summary_plain"][truth] if r["total"]]
     best = sorted(won, key=lambda r: -r["total"])
-    told = listed([f"{title_of(r['metric'])} {r['total']:g}" for r in best]) if best else "none"
+    wins = [f"{in_sentence(r['metric'], truth)} {r['total']:g}" for r in best]
+    told = listed(wins) if wins else "none"
     advice = [words.advice(row) for row in data["advice"]] if truth == "mae" else []
     leader = data["leaders"][truth]["tau"]
     few = leader is not None and leader["verdict"] == words.TOO_FEW  # said already, with why
-    return join(
-        tag("p", words.lead(data, truth, title_of), class_="lead"),
+    chart = overviews[truth]
+    told = join(
+        tag("p", words.lead(data, truth, partial(in_sentence, truth=truth)), class_="lead"),
         paragraphs(filter(None, [words.best_models(data, truth)])),
-        paragraphs([f"Datasets won by the metrics without settings: {told}. {_RULE}", *advice]),
+        paragraphs([f"Datasets won by the metrics without settings: {told}.", *advice]),
         None if few else tag("p", words.rule(), class_="soft small"),
     )
+    return tag("div", tag("div", told), figures([chart]), class_="beside") if chart else told
+
+
+def _overview(data: Record, truth: str) -> Record | None:
+    """Draw how well each metric orders the models, and write how far it is from the truth."""
+    rows = sorted(data["summary_plain"][truth], key=_by_wins)
+    if len(rows) < 2:
+        return None
+    places = list(range(len(rows)))
+    named = tuple(
+        Row(
+            method_of(r["metric"], truth),
+            beside=f"{r['total']:g} win{'s' * (r['total'] != 1)}, {percent(r['relative'])} off",
+        )
+        for r in rows
+    )
+    tau, low, high = (
+        [plain_float(r[name]) for r in rows] for name in ("tau", "tau_low", "tau_high")
+    )
+    panel = Panel(
+        Axis("Mean Kendall's tau with the\ntrue order of the models"), Axis(),
+        (Points(tau, places, "ink", "mean with 95 % interval", left=low, right=high),),
+        rows=named,
+    )  # fmt: skip
+    caption = (
+        f"Truth: {title_of(truth)}. At the right: datasets won, and the mean distance from the "
+        f"true value. {words.WINS}"
+    )
+    name = f"overview-{data['truths'].index(truth)}"
+    chart = Chart("Metrics compared with the truth", caption, (panel,))
+    return figure(name, [chart], wide=True)
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -127,7 +158,7 @@ def _wins(data: Record, truth: str, series: list[str]) -> Markup:
     name = f"wins-{''.join(c if c.isalnum() else '-' for c in truth)}"
     bases = words.interval_words(base for base, _ in data["sets"])
     label = (
-        f"Truth: {title_of(truth)}. The metrics without settings compete. {_RULE} The last "
+        f"Truth: {title_of(truth)}. The metrics without settings compete. {words.WINS} The last "
         f"columns count the wins by kind of censoring. {bases}"
     )
     kinds = [k for k in rows[0] if k not in _NOT_KINDS]
@@ -144,7 +175,8 @@ def _wins(data: Record, truth: str, series: list[str]) -> Markup:
         place = series.index(r["metric"]) if r["metric"] in series else None
         called = tag("span", title_of(r["metric"]), title=r["metric"])
         lines.append(table_row(called, *cells, data_series=place))
-    header = ["metric", "wins", "mean tau", "mean top 3", "mean distance", *kinds]
+    header = ["metric", "wins", "mean tau", "mean top 3", "mean distance"]
+    header += [f"wins, {kind.replace('_', ' ')}" for kind in kinds]
     return table(header, lines, label=label, words=["metric"], name=name, kind="pinned")
 
 
@@ -191,7 +223,8 @@ def _metrics_by_dataset(
                 inner = tag("button", shown, type="button", data_goto="cell-chart",
                             data_choice=place, aria_label=label)  # fmt: skip
             share = None if value is None else value if is_tau else 1 - value / _FAR
-            cells.append(shaded(inner, value, share, key in won, **switches[metric]))
+            best = key in won and not is_tau  # marked in the table that decides
+            cells.append(shaded(inner, value, share, best, **switches[metric]))
         lines.append(_of_data_set(*where, *cells))
     told = (
         "Each number is Kendall's tau between the order of the models by the metric and their true "
@@ -200,9 +233,10 @@ def _metrics_by_dataset(
         else "Each cell says how many of the truly best three models are among the metric's best "
         "three, and the mean distance of the metric from the true value, relative to it."
     )
+    bold = "" if is_tau else " Bold: the winner among the metrics without settings."
     caption = (
-        f"Truth: {title_of(truth)}. {told} Bold: the winner among the metrics without "
-        "settings. Metrics with the most wins come first. Press a number to see its models."
+        f"Truth: {title_of(truth)}. {told}{bold} Metrics with the most wins come first. Press a "
+        "number to see its models."
     )
     ends = ("0 or less", "1") if is_tau else (f"{100 * _FAR:.0f} % or more", "0 %")
     heads = [head(title_of(m), title=m, **switches[m]) for m in metrics]
@@ -282,7 +316,7 @@ def _by_wins(row: Record) -> tuple[float, float]:
 
 def _of_data_set(dataset: str, censoring: str, *cells: Markup) -> Markup:
     """Row of a dataset; it sorts by base and censoring."""
-    kind = tag("span", breakable(censoring), class_="interval")
+    kind = tag("span", f"censoring: {censoring.replace('_', ' ')}", class_="interval")
     name = tag("th", breakable(dataset), kind, scope="row", data_sort=f"{dataset} {censoring}")
     return tag("tr", name, *cells)
 

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 #: Fewest sources with which a sign or signed-rank test, two-sided, can reach the level 0.05:
 #: even if all agree its p-value is 2 / 2^n, which is 0.0625 for five bases and 0.031 for six.
 FEWEST_BASES = 6
+#: What wins a dataset, wherever wins are counted.
+WINS = (
+    "A metric wins a dataset if it has most of the truly best three models among its best three, "
+    "then by being closest to the truth; ties share a win."
+)
 #: Verdict of comparisons over fewer.
 TOO_FEW = "too few datasets to tell"
 
@@ -105,12 +110,44 @@ def title_of(label: str) -> str:
     """Return the title of a metric with its settings; a truth or an unknown name stays.
 
     >>> title_of("harrell"), title_of("mae(tau=horizon)"), title_of("own(x=1)")
-    ("Harrell's C", 'MAE (tau=horizon)', 'own (x=1)')
+    ("Harrell's C", 'MAE within the horizon', 'own (x=1)')
     """
     name, bracket, settings = label.partition("(")
+    if name in ("mae", "mse", "rmse") and settings == "tau=horizon)":
+        return f"{name.upper()} within the horizon"
     known = REGISTRY[name].title if name in REGISTRY else name
     known = name.upper() if name in ("mae", "mse", "rmse") else known
     return f"{known} ({settings}" if bracket else known
+
+
+def in_sentence(label: str, truth: str = "") -> str:
+    """Return the title of a metric without commas and the settings of the truth, for sentences.
+
+    >>> in_sentence("mae_po"), in_sentence("mae_po(tail=hold)"), in_sentence("uno")
+    ('MAE (pseudo-observations)', 'MAE (pseudo-observations; tail=hold)', "Uno's C")
+    >>> in_sentence("mae_po(tau=horizon)", "mae(tau=horizon)")
+    'MAE (pseudo-observations)'
+    """
+    family, comma, method = title_of(_without(label, truth)).partition(", ")
+    return f"{family} ({method.replace(' (', '; ').rstrip(')')})" if comma else family
+
+
+def method_of(label: str, truth: str) -> str:
+    """Return what tells a metric from the others with the same truth, for rows of a chart.
+
+    >>> method_of("mae_po(tau=horizon)", "mae(tau=horizon)"), method_of("uno", "harrell")
+    ('Pseudo-observations', "Uno's C")
+    """
+    title = title_of(_without(label, truth))
+    method = title.partition(", ")[2] or title
+    return method[:1].upper() + method[1:]
+
+
+def _without(label: str, truth: str) -> str:
+    """Leave out the settings that a metric shares with the truth."""
+    name, own = label.partition("(")[0], _settings(label) - _settings(truth)
+    kept = [part for part in label.partition("(")[2].removesuffix(")").split(", ") if part in own]
+    return f"{name}({', '.join(kept)})" if kept else name
 
 
 def percent(value: float | None, digits: int = 1) -> str:
@@ -122,10 +159,12 @@ def percent(value: float | None, digits: int = 1) -> str:
     return "-" if value is None or value != value else f"{100 * value:.{digits}f} %"
 
 
-def lead(data: dict[str, Any], truth: str, name: Callable[[str], str] = str) -> str:
+def lead(
+    data: dict[str, Any], truth: str, name: Callable[[str], str] = str, *, few: bool = True
+) -> str:
     """Say which metric orders models best, and which is closest to the truth.
 
-    `name` gives the name of a metric.
+    `name` gives the name of a metric; without `few`, nothing is said of too few datasets.
     """
     order, size = (data["leaders"][truth][measure] for measure in ("tau", "relative"))
     if order is None or size is None:
@@ -146,7 +185,7 @@ def lead(data: dict[str, Any], truth: str, name: Callable[[str], str] = str) -> 
         f"{'It' if size['metric'] == order['metric'] else closest} is closest to the true "
         f"value (off by {far} on average){_beside(size, name)}.",
     ]
-    if order["verdict"] == TOO_FEW:
+    if few and order["verdict"] == TOO_FEW:
         parts.append(
             f"This describes these data: there are {TOO_FEW} whether it holds for others "
             f"({_needed(order)})."

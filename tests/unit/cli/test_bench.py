@@ -45,7 +45,12 @@ def test_bench_runs_prints_and_writes(plan, tmp_path, capsys):
     text = plan.read_text().replace('"mae_margin", ', '"mae_expected", ')
     plan.write_text(text)
     assert bench(plan, "--store", store, "--jobs", 1, "--resume", "--quiet") == 0
-    assert "mae_expected" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "mae_expected" in shown
+    assert len(shown.splitlines()) <= 30
+    assert "Models by the true mae" not in shown
+    assert bench(plan, "--store", store, "--jobs", 1, "--resume", "--quiet", "--all") == 0
+    assert "Models by the true mae" in capsys.readouterr().out
 
 
 def test_part_of_a_plan(plan, tmp_path, capsys):

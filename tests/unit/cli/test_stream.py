@@ -7,6 +7,7 @@ import json
 import pytest
 from streaming_data import GRID, cut, differences, draw, in_memory
 
+from survgauge._tools.progress import steps
 from survgauge.cli import output
 from survgauge.cli.main import main
 
@@ -112,6 +113,16 @@ def test_bad_input_takes_one_line_and_status_2(change, message, place, capsys, t
 def test_a_folder_needs_a_reference(place, capsys):
     assert main(["evaluate", "--test", "test", "--pred", "lr=lr"]) == 2
     assert "--train must be given" in capsys.readouterr().err
+
+
+def test_work_deep_inside_is_told_too(monkeypatch, capsys):
+    clock = iter([0.0, 1.0, 31.0, 61.0])
+    monkeypatch.setattr(output, "monotonic", lambda: next(clock))
+    with output.progress():
+        assert list(steps("abc", 3, "drawing figures")) == ["a", "b", "c"]
+    assert "drawing figures: 67%, about 15 s to go" in capsys.readouterr().err
+    assert list(steps("ab", 2, "drawing figures")) == ["a", "b"]
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -27,6 +27,10 @@ _METHODS = ("uncensored", "hinge", "margin", "ipcw_d", "ipcw_t", "po")
 PAPER_METRICS = tuple(f"mae_{method}" for method in _METHODS)
 _LONGEST_ERROR = 100
 _MOST_MODELS = 4
+#: Columns of the table of wins, before those by kind of censoring.
+_MEANS = ("wins", "mean tau", "95 % interval", "mean top 3", "mean distance")
+#: Columns of text where nobody says how many there are.
+_WIDEST = 100
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,6 @@ def families(results: Results) -> dict[str, list[TruthPanel]]:
 def _wins(results: Results, truth: str, panels: list[TruthPanel]) -> TableSection:
     table = results.summary(truth).sort_values(["total", "tau"], ascending=False, kind="stable")
     kinds = list(table.columns[: table.columns.get_loc("total")])
-    means = ["wins", "mean tau", "95 % interval", "mean top 3", "mean distance"]
     rows = [
         [str(name), str(int(row["total"])), _tau(row["tau"]),
          _interval(row["tau_low"], row["tau_high"], _tau), _tau(row["overlap"]),
@@ -95,13 +98,9 @@ def _wins(results: Results, truth: str, panels: list[TruthPanel]) -> TableSectio
     ]  # fmt: skip
     bases = [panel.dataset for panel in panels]
     count = len(bases)
-    note = (
-        "A metric wins a dataset if it has most of the truly best three models among its best "
-        "three, then by being closest to the truth; ties share a win. The last columns are wins by "
-        f"kind of censoring. {interval_words(bases)}"
-    )
+    note = f"{words.WINS} The last columns are wins by kind of censoring. {interval_words(bases)}"
     heading = f"Wins over {count} dataset{'s' * (count != 1)}; truth: {truth}"
-    return TableSection(f"wins-{truth}", heading, ["metric", *means, *kinds], rows, 1, note)
+    return TableSection(f"wins-{truth}", heading, ["metric", *_MEANS, *kinds], rows, 1, note)
 
 
 def _models(results: Results, truth: str) -> TableSection:
@@ -183,20 +182,41 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 FORMATS = ("png", "svg", "pdf")
 
 
-def text(results: Results) -> str:
+def text(results: Results, width: int = _WIDEST) -> str:
     """Sentences and tables for the terminal."""
-    parts = _sentences(results)
-    for section in _each_note_once(sections(results)):
-        lines = [section.heading, columns(section.header, section.rows, left=section.left)]
-        parts.append("\n".join(lines + [fill(section.note, 100)] * bool(section.note)))
+    parts = [fill(sentence, width) for sentence in _sentences(results)]
+    parts += [_printed(section, width) for section in _each_note_once(sections(results))]
     return "\n\n".join(parts)
+
+
+def first_screen(results: Results, width: int = _WIDEST) -> str:
+    """The answer for each truth in a sentence, the wins by the first of them, and what failed."""
+    parts = []
+    if results.panels:
+        data = words.experiment_content(results)
+        first, *others = data["truths"]
+        alone = results.select(truth=first, metrics=data["plain"][first])
+        section = _wins(alone, first, families(alone)[first])
+        shown = [row[: len(_MEANS) + 1] for row in section.rows]
+        short = replace(section, header=["metric", *_MEANS], rows=shown, note=words.WINS)
+        parts = [fill(words.lead(data, first), width), _printed(short, width)]
+        parts += [
+            fill(f"Truth {truth}: {words.lead(data, truth, few=False)}", width) for truth in others
+        ]
+    parts += [_printed(section, width) for section in _problems(results)]
+    return "\n\n".join(parts)
+
+
+def _printed(section: TableSection, width: int) -> str:
+    lines = [section.heading, columns(section.header, section.rows, section.left, width)]
+    return "\n".join(lines + [fill(section.note, width)] * bool(section.note))
 
 
 def markdown(results: Results) -> str:
     """Sentences and tables as a Markdown page."""
     lines = [f"# Results of the plan {results.name}", "", f"{results!r}"]
     for sentence in _sentences(results):
-        lines += ["", " ".join(sentence.split())]
+        lines += ["", sentence]
     for section in _each_note_once(sections(results)):
         rule = [":--" if k < section.left else "--:" for k in range(len(section.header))]
         lines += ["", f"## {section.heading}", ""]
@@ -222,7 +242,7 @@ def _sentences(results: Results) -> list[str]:
     for truth in data["truths"]:
         found += [words.lead(data, truth), words.best_models(data, truth)]
         found += [words.advice(row) for row in data["advice"] if truth == "mae"]
-    return [fill(sentence, 100) for sentence in found if sentence]
+    return [sentence for sentence in found if sentence]
 
 
 def _row(cells: list[str]) -> str:

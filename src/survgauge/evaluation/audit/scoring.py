@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..._tools.arrays import LARGEST, Bools, Floats
+from ..._tools.progress import steps
 from ...data.predictions import Prediction
 from ...errors import InputError, UndefinedMetricError
 from ...estimators.residual import LOSSES, Loss
@@ -112,7 +113,8 @@ class AuditScorer:
         """Return values and truths of `number` draws of a scenario: (draws, models, questions)."""
         shape = number, len(self._predictions), len(self.questions)
         values, truths = np.empty(shape), np.empty(shape)
-        for k, draw in enumerate(subjects.draws(scenario, number, seed)):
+        drawn = steps(subjects.draws(scenario, number, seed), number, f"scenario {scenario.name}")
+        for k, draw in enumerate(drawn):
             values[k], truths[k] = self.score(draw)
         return values, truths
 

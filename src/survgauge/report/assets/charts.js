@@ -153,7 +153,9 @@ const Charts = (() => {
   }
   function legend(svg, marks, width) {
     const seen = new Map();
-    for (const mark of marks) if (mark.label && !seen.has(mark.label)) seen.set(mark.label, mark);
+    const ofModels = (mark) => (mark.series && mark.series.length ? 1 : 0);
+    // Models first, then what the other marks mean.
+    for (const mark of [...marks].sort((a, b) => ofModels(b) - ofModels(a))) if (mark.label && !seen.has(mark.label)) seen.set(mark.label, mark);
     if (seen.size < 1) return 0;
     let x = 4;
     let y = 10;

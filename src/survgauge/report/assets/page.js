@@ -192,8 +192,9 @@
       this.select = element.querySelector("select.choice");
       this.options = this.select ? [...this.select.options] : [];
       this.find = element.querySelector("input.find");
-      this.choice = 0;
+      this.choice = spec.first || 0;
       this.current = -1;
+      if (this.select) this.select.value = String(this.choice);
       if (this.select) this.select.addEventListener("change", () => this.choose(this.select.value));
       if (this.find) this.find.addEventListener("input", () => this.list());
       for (const button of all("button[data-tool]", element)) {

@@ -315,13 +315,13 @@ def _text(text: Text, names: dict[str, str] | None = None) -> str:
 
 
 def _entries(chart: Chart, names: dict[str, str]) -> list[Any]:
-    """Legend: every label once, in order of appearance."""
+    """Legend: every label once, those of models first."""
     found: dict[str, Any] = {}
-    for panel in chart.panels:
-        for mark in panel.marks:
-            label = _text(mark.label, names)
-            if label and label not in found:
-                found[label] = _entry(mark, label)
+    marks = [mark for panel in chart.panels for mark in panel.marks]
+    for mark in sorted(marks, key=lambda mark: not models_in(mark.label)):
+        label = _text(mark.label, names)
+        if label and label not in found:
+            found[label] = _entry(mark, label)
     return list(found.values())
 
 

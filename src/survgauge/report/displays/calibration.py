@@ -117,7 +117,7 @@ def calibration_panel(
     edges = np.linspace(0.0, last, _BARS + 1)
     found = {}
     for model, r in smooth.items():
-        low, high = smooth_band(r, ev.confidence)
+        low, high = _where_subjects_are(r, *smooth_band(r, ev.confidence))
         found[model] = {
             "curve": {"predicted": r.curve_predicted, "observed": r.curve_observed, "low": low,
                       "high": high},
@@ -129,7 +129,10 @@ def calibration_panel(
     end = _end(found)
     words, columns, level = ev.task.words, min(len(found), 2), ""
     if ev.confidence is not None:
-        level = f"; band and lines are {ev.confidence * 100:g} % intervals"
+        level = (
+            f"; band (of the middle 98 % of predictions) and lines are {ev.confidence * 100:g} % "
+            "intervals"
+        )
     chart = Chart(
         "Calibration",
         f"Observed against predicted probability of {words.the_event}; on the dashed line they "
@@ -149,6 +152,13 @@ def calibration_panel(
         for name, part in parts.items()
     ]
     return Display(chart, table)
+
+
+def _where_subjects_are(result: ICIResult, *limits: Floats) -> list[Floats]:
+    """Leave the band out below and above the first and last percentile of the predictions."""
+    first, last = np.nanquantile(result.predicted, (0.01, 0.99))
+    grid = result.curve_predicted
+    return [np.where((grid < first) | (grid > last), np.nan, limit) for limit in limits]
 
 
 Parts = dict[str, dict[str, Any]]

@@ -11,7 +11,18 @@ from ..._tools.arrays import Floats
 from ...errors import InputError, UndefinedMetricError, one_of
 from ...metrics.decision.net_benefit import net_benefit
 from ._base import Display, Part, Source, band, measure_each, members, time_of_interest
-from .description import Axis, Chart, Line, Model, Panel, Rule, amount, largest, positions
+from .description import (
+    MOST_BANDS,
+    Axis,
+    Chart,
+    Line,
+    Model,
+    Panel,
+    Rule,
+    amount,
+    largest,
+    positions,
+)
 
 #: Thresholds that a figure has at most, where none are given.
 _MOST_THRESHOLDS = 50
@@ -94,8 +105,8 @@ def decision_curve(
             gaps.append(Line(x, gap, low=gap_low, high=gap_high, **look))
         table.append({"model": model, "time": when, "threshold": x, **known})
     lines += [
-        Line(x, treat_all, "soft", "treat everybody", dash="dashed", width=1.1),
-        Line(x, treat_none, "ink", "treat nobody", dash="dotted", width=1.1),
+        Line(x, treat_all, "soft", "treat all", dash="dashed", width=1.1),
+        Line(x, treat_none, "ink", "treat none", dash="dotted", width=1.1),
     ]
     # Treating everybody falls without end: the axis stops soon below what the models do.
     tops = [part[name] for part in table for name in ("value", "high")]
@@ -108,10 +119,10 @@ def decision_curve(
     caption = (
         "Net benefit of treating the subjects whose predicted risk is at least the threshold: true "
         "positives per subject, less false positives at the odds of the threshold. A model is "
-        "worth using at thresholds where it is above both treating everybody and treating nobody."
+        "worth using at thresholds where it is above both treating all and treating none."
     )
-    if ev.confidence is not None:
-        caption += f" Bands are {ev.confidence * 100:g} % pointwise."
+    if ev.confidence is not None and (len(found) <= MOST_BANDS or 0 < len(gaps) <= MOST_BANDS):
+        caption += f" Bands are pointwise {ev.confidence * 100:g} % intervals."
     if gaps:
         title = ("Difference from ", Model(str(reference)))
         panels.append(Panel(axis, Axis("Difference"), (Rule("y"), *gaps), title, height=1.7))

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..._tools.progress import steps
 from ..._tools.text import escaped
 from ...data.outcomes import Outcomes
 from ...errors import InputError, MissingExtraError, SurvgaugeError, one_of
@@ -321,7 +322,7 @@ def draw(ev: Evaluation, folder: Path, plan: list[Figure]) -> tuple[list[Figure]
     """Write the figures into a folder; return those drawn, and why the others are missing."""
     drawn, missing = [], {}
     unknown: set[str] = set()
-    for figure in plan:
+    for figure in steps(plan, len(plan), "drawing figures"):
         try:
             made = display(ev, figure.kind, **figure.options).plot()
         except SurvgaugeError as error:
