@@ -23,15 +23,19 @@ from ..metrics.checks import with_causes
 from ..metrics.conventions import Convention, takes_settings
 from ..metrics.past_curve import past_warning
 from ..metrics.registry import REGISTRY, Measured, Metric, current_name
+from ..metrics.score import Clusters
 from ..metrics.task import Task
 from .cells import check_measured, turned_round, undefined
 from .checks import uses_reference
 from .evaluated import under_entry
+from .groups import labels_of
 from .reading import read_outcomes, refuse_settings
 from .warnings import EvaluationWarning, marked_advice, warned
 
 #: Where estimators keep the outcomes that they were trained on.
 _MEMORY = ("y_train_", "reference_")
+#: Arguments with an entry per subject that metadata routing may pass on.
+_METADATA = ("sample_weight", "entry", "cluster")
 #: Names of the usual choice: `sg.mae` without a method.
 _ALIASES = {"mae": "mae_within"}
 #: Warnings about what is assumed past the follow-up, which `evaluate` gives as well.
@@ -83,6 +87,31 @@ class Scorer:
     predicts: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     said: _Said = field(default_factory=_Said)
+    #: What metadata routing of scikit-learn is to pass on, by the names of `_METADATA`.
+    requested: dict[str, Any] = field(default_factory=dict)
+
+    def set_score_request(self, **requested: Any) -> Scorer:
+        """Say which metadata scikit-learn passes on: ``sample_weight``, ``entry``, ``cluster``.
+
+        As for its own scorers: True passes on what is given by that name, a text what is given by
+        that one. Routing must be enabled, ``sklearn.set_config(enable_metadata_routing=True)``.
+        """
+        for name, alias in requested.items():
+            one_of("a requested argument of the scorer", name, _METADATA)
+            if not (alias is None or isinstance(alias, bool | str)):
+                raise InputError(f"{name} must be True, False, None or a name; got {alias!r}")
+        self.requested.clear()
+        self.requested.update(requested)
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """Return what is requested, for scikit-learn."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        found = MetadataRequest(owner=self)
+        for name in _METADATA:
+            found.score.add_request(param=name, alias=self.requested.get(name))
+        return found
 
     @property
     def warnings(self) -> list[EvaluationWarning]:
@@ -120,11 +149,24 @@ class Scorer:
         return f"scorer({(self.name if self.single else list(self.names))!r})"
 
     def __call__(
-        self, estimator: Any, X: Any, y: Any, sample_weight: Any = None
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        entry: Any = None,
+        cluster: Any = None,
     ) -> float | dict[str, float]:
-        """Score a fitted estimator on a test fold, with one prediction for all metrics."""
+        """Score a fitted estimator on a test fold, with one prediction for all metrics.
+
+        `entry` is that of subjects who are observed late, where `y` has none. `cluster` says who
+        belongs together: no score depends on it, but the standard errors by which the scorer warns
+        of a ranking that is turned round.
+        """
         reference, cause = self._reference(estimator), self.settings.get("cause")
         outcomes = self._outcomes(estimator, y, reference)
+        if entry is not None:
+            outcomes = _entering(outcomes, entry)
         if sample_weight is not None:
             outcomes = outcomes.reweighted(vector(sample_weight, "sample_weight", minimum=0.0))
         model = type(unwrapped(estimator)[-1]).__name__
@@ -146,6 +188,9 @@ class Scorer:
             self.said.add(found)
         task = self._task(outcomes, reference)
         task = replace(task, asked=tuple(metric.name for metric in self.metrics))
+        if cluster is not None:
+            labels, _ = labels_of(cluster, len(outcomes), "cluster")
+            task = task.again(clusters=Clusters.of(labels))
         if cause is not None:
             prediction = prediction.ranked_by(task.until)
         scores = {}
@@ -179,6 +224,16 @@ class Scorer:
         if task.by_entry:
             under_entry(list(self.metrics), True, task.cause)
         return task
+
+
+def _entering(y: Any, entry: Any) -> Outcomes:
+    """Return right-censored outcomes with an entry."""
+    if isinstance(y, IntervalOutcomes) or y.entry is not None:
+        raise InputError(
+            "entry goes with right-censored outcomes that have none of their own; leave it out"
+        )
+    weight = y.weight if y.weighted else None
+    return Outcomes(y.time, y.event if y.cause is None else y.cause, weight, y.causes, entry)
 
 
 def _score(
@@ -264,8 +319,11 @@ def scorer(
 
     Notes
     -----
-    `y` may have delayed entry, which metrics heed as in `evaluate`. Metrics of interval-censored
-    outcomes take `IntervalOutcomes` as `y` and as `y_train`, or whatever these read.
+    `y` may have delayed entry, which metrics heed as in `evaluate`. With metadata routing of
+    scikit-learn enabled, ``set_score_request(sample_weight=True, entry=True, cluster=True)`` asks
+    for what has an entry per subject: ``cross_validate(..., params={"sample_weight": w})``. Metrics
+    of interval-censored outcomes take `IntervalOutcomes` as `y` and as `y_train`, or whatever these
+    read.
 
     Examples
     --------
