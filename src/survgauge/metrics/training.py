@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Bools, Floats, frozen, positive, vector
+from .._tools.arrays import Bools, Floats, positive, vector
 from .._tools.text import ShortRepr
 from ..data.causes import cause_code
 from ..data.outcomes import Outcomes
@@ -120,15 +120,15 @@ def training_targets(
     weight += np.where(by_time, 0.0, _inverse(g.at(points), np.ones(points.size, dtype=bool)))
     event_free = ~had | competes[:, None]
     pseudo = [PseudoIncidence.of(free, competes, float(t)).values for t in points]
-    return TrainingTargets(
+    return TrainingTargets(  # arrays that can be written to: torch takes no others
         tau,
-        frozen(pseudo_observations(known, tau=tau, cause=cause)),
-        frozen(np.where(competes, tau, stopped)),
-        frozen(_inverse(g.at(stopped, side="left"), seen)),
-        frozen(points),
-        frozen(np.stack(pseudo, axis=1) if pseudo else np.empty((len(free), 0))),
-        frozen(event_free & (weight > 0)),
-        frozen(weight),
+        pseudo_observations(known, tau=tau, cause=cause),
+        np.where(competes, tau, stopped),
+        _inverse(g.at(stopped, side="left"), seen),
+        points,
+        np.stack(pseudo, axis=1) if pseudo else np.empty((len(free), 0)),
+        event_free & (weight > 0),
+        weight,
     )
 
 

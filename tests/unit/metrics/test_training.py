@@ -70,8 +70,7 @@ def test_defaults_and_refusals():
     found = sg.training_targets(y)
     assert found.times.size == 9
     assert found.times.max() <= found.tau < y.time.max()
-    with pytest.raises(ValueError, match="read-only"):
-        found.pseudo_time[0] = 0
+    assert found.pseudo_time.flags.writeable  # or torch warns
     for arguments, message in (
         ({"tau": 1e9}, "must lie within the follow-up of y"),
         ({"times": [1e9]}, "must lie within the follow-up of y"),
