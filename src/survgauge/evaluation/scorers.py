@@ -11,6 +11,7 @@ from uuid import uuid4
 import numpy as np
 
 from .._tools.arrays import Ints, positive, vector, whole_number
+from .._tools.extras import need
 from .._tools.random import check_seed, stream
 from ..data.causes import cause_code
 from ..data.estimators import KINDS, outcomes_for, predict, predict_cause, refuse_kind, unwrapped
@@ -106,9 +107,8 @@ class Scorer:
 
     def get_metadata_routing(self) -> Any:
         """Return what is requested, for scikit-learn."""
-        from sklearn.utils.metadata_routing import MetadataRequest
-
-        found = MetadataRequest(owner=self)
+        routing = need("sklearn.utils.metadata_routing", "metadata routing", "sklearn")
+        found = routing.MetadataRequest(owner=self)
         for name in _METADATA:
             found.score.add_request(param=name, alias=self.requested.get(name))
         return found
