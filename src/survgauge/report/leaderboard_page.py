@@ -10,17 +10,19 @@ from ..metrics.registry import REGISTRY
 from . import leaderboard_words as words
 from .evaluation_tables import unbroken
 from .leaderboard_charts import costs_chart, dataset_chart, forest_chart, metrics_chart
-from .leaderboard_tables import (
+from .leaderboard_facts import (
     costs_table,
     datasets_table,
     each_table,
     failures_table,
+    models_table,
+    settings_table,
+)
+from .leaderboard_tables import (
     heat_table,
     kinds_table,
     metrics_table,
-    models_table,
     pairs_table,
-    settings_table,
     taus_table,
     truth_table,
     tuning_table,
@@ -34,6 +36,29 @@ _TITLE = "Which survival model predicts best?"
 def leaderboard_page(data: Record, *, title: str = _TITLE) -> str:
     """Make the page from the plain data of `survgauge.bench.leaderboard.leaderboard_content`."""
     charts: list[Record] = []
+    sections = _sections(data, charts)
+    return page(
+        title=title,
+        subtitle=_subtitle(data),
+        sections=sections,
+        picker=_picker(data),
+        picker_at=1,
+        data={
+            "file": "leaderboard",
+            "about": f"{len(data['datasets'])} datasets",
+            "series": data["models"],
+            "record": _record(data),
+            "figures": charts,
+        },
+        saves=[
+            ("standings", "Standings (CSV)"),
+            ("json", "Everything (JSON)"),
+        ],
+    )
+
+
+def _sections(data: Record, charts: list[Record]) -> list[Section]:
+    """Make all sections; the charts that they place are added to `charts`."""
 
     def drawn(make: Callable[..., Record], *given: Any) -> Markup:
         spec = make(data, *given)
@@ -83,24 +108,7 @@ def leaderboard_page(data: Record, *, title: str = _TITLE) -> str:
         Section("settings", "Settings: models and versions",
                 join(models_table(data), settings_table(data)), folded=True),
     ]  # fmt: skip
-    return page(
-        title=title,
-        subtitle=_subtitle(data),
-        sections=sections,
-        picker=_picker(data),
-        picker_at=1,
-        data={
-            "file": "leaderboard",
-            "about": f"{len(data['datasets'])} datasets",
-            "series": data["models"],
-            "record": _record(data),
-            "figures": charts,
-        },
-        saves=[
-            ("standings", "Standings (CSV)"),
-            ("json", "Everything (JSON)"),
-        ],
-    )
+    return sections
 
 
 def _subtitle(data: Record) -> str:
@@ -148,18 +156,22 @@ def _summary(data: Record, view: str) -> tuple[Markup, Markup]:
 
 def _submit() -> Markup:
     """Say how somebody else's model gets onto the board."""
+    commands = {
+        "tasks": "survgauge leaderboard tasks --store STORE --out tasks",
+        "submit": "survgauge leaderboard submit --name NAME --pred FOLDER --store STORE",
+        "run": "survgauge bench leaderboard",
+    }
+    shown = {name: tag("code", command) for name, command in commands.items()}
     steps = (
-        join("Write the tasks: ", tag("code", "survgauge leaderboard tasks --out tasks"),
+        join("Write the tasks of a run, which lies in the folder STORE: ", shown["tasks"],
              ". Each fold has features and outcomes to train on, and features and ids to predict; "
              "outcomes of the test subjects are not in it."),
         "Fit what you like, in whatever language, and write the predictions of each task as CSV "
         "or Parquet, with a small TOML card: authors, code, training data, hardware.",
-        join("Check and score it: ",
-             tag("code", "survgauge leaderboard submit --name NAME --pred FOLDER"),
-             ". Missing folds, other ids, values out of range and curves that rise are refused "
-             "with a sentence."),
-        join("A model in Python can instead be run like those on this page: ",
-             tag("code", "survgauge bench leaderboard"), "; see the page of the documentation."),
+        join("Check and score them: ", shown["submit"], ". Missing folds, other ids, values out of "
+             "range and curves that rise are refused with a sentence."),
+        join("A model in Python can instead be run like those on this page: ", shown["run"],
+             "; see the page of the documentation."),
     )  # fmt: skip
     return tag("ol", *(tag("li", step) for step in steps))
 
