@@ -13,7 +13,7 @@ from ..data.causes import Codes, cause_code
 from ..data.incidence import IncidenceCurves
 from ..data.outcomes import Outcomes
 from ..errors import one_of
-from .kaplan_meier import KaplanMeier, RiskTable, asked_times, awaited
+from .kaplan_meier import KaplanMeier, RiskTable, asked_times, awaited, distinct_times
 
 VARIANCES = ("jackknife", "aalen")
 
@@ -26,9 +26,7 @@ class CauseCounts:
         self.causes = y.causes or ("1",)
         self.codes: Codes = y.event.astype(np.int32) if y.cause is None else y.cause
         #: Distinct times, and the place of each subject's time among them.
-        self.times: Floats
-        self.place: Ints
-        self.times, self.place = np.unique(y.time, return_inverse=True)
+        self.times, self.place = distinct_times(y)
         self.weight = y.weight
         counted = [
             np.bincount(self.place[self.codes == k], y.weight[self.codes == k], self.times.size)

@@ -26,7 +26,7 @@ from .._tools.arrays import Floats, Ints, look_up, vector
 from .._tools.running import called
 from ..data.outcomes import Outcomes
 from ..errors import InputError, one_of
-from .kaplan_meier import KaplanMeier, awaited
+from .kaplan_meier import KaplanMeier, awaited, distinct_times
 from .turnbull import Turnbull
 
 
@@ -83,13 +83,9 @@ class EstimatedG:
         survivor_limit: str = "right",
     ) -> None:
         self._y, self._limits = y, (event_limit, survivor_limit)
-        order = y.order()
-        time = y.time[order]
-        new = np.concatenate(([True], time[1:] != time[:-1]))
-        #: Place of each subject among the distinct times.
-        self._place = np.empty(time.size, dtype=np.int32)
-        self._place[order] = np.cumsum(new, dtype=np.int32) - 1
-        self._times = times = time[new]
+        #: Distinct times, and the place of each subject's time among them.
+        self._times, self._place = distinct_times(y)
+        times = self._times
         total = _sums(self._place, y.weight, times.size)
         events = _sums(self._place, y.weight * y.event, times.size)
         censored, waiting = total - events, awaited(y, times)

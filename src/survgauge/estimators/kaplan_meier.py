@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._tools.arrays import (
     Bools,
@@ -99,6 +100,16 @@ class RiskTable:
         padded = np.ones(n.size + 1)
         np.subtract(1.0, share, out=padded[1:])
         return np.cumprod(padded, out=padded)
+
+
+def distinct_times(y: Outcomes) -> tuple[Floats, NDArray[np.int32]]:
+    """Return the distinct observed times, and the place of each subject's time among them."""
+    order = y.order()
+    time = y.time[order]
+    new = np.concatenate(([True], time[1:] != time[:-1]))
+    place = np.empty(time.size, dtype=np.int32)
+    place[order] = np.cumsum(new, dtype=np.int32) - 1
+    return time[new], place
 
 
 def awaited(y: Outcomes, times: Floats, values: Floats | None = None) -> Floats | None:
