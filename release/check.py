@@ -366,9 +366,9 @@ def main() -> int:
         )
         try:
             told = step()
-        except Failure as error:
+        except (Failure, OSError) as error:
             failed.append(name)
-            print(f"{error.printed}\n{name}: FAILED: {error}", flush=True)
+            print(f"{getattr(error, 'printed', '')}\n{name}: FAILED: {error}", flush=True)
         else:
             print(f"{name}: ok, {told} ({time.monotonic() - began:.0f} s)", flush=True)
     left = [name for name in STEPS if name not in chosen]
