@@ -3,8 +3,9 @@
 A board has ten models on 10, 30 or 60 datasets. The value of model m on dataset d is m_m + a_d +
 s_d e_dm: what all models reach there (a_d, skewed), and what a model gains or loses there, with a
 standard deviation of 0.04, about as in the real board. Datasets are alike with normal e; skewed
-(e: a gamma distribution of shape 2, skewness 1.4); unequal (s_d: log-normal with a standard
-deviation of 0.6); or both. Cells are complete, missing at random (10 %), or failed at random
+(e: a gamma distribution of shape 2, skewness 1.4; "opposite": of every second model to the other
+side, so that differences are skewed as well); unequal (s_d: log-normal with a standard deviation of
+0.6); or both. Cells are complete, missing at random (10 %), or failed at random
 (10 %), which counts as 0.
 
     PYTHONPATH=src python benchmarks/leaderboard_simulation.py --reps 2000
@@ -39,7 +40,10 @@ PAGE = Path(__file__).parents[1] / "docs/explanation/leaderboard.md"
 MARKS = "<!-- simulated -->", "<!-- end of simulated -->"
 MODELS, SPREAD, SHARE = 10, 0.04, 0.1
 DATASETS = (10, 30, 60)
-KINDS = ("alike", "skewed", "unequal", "skewed and unequal")
+KINDS = (
+    "alike", "skewed", "unequal", "skewed and unequal", "opposite skews",
+    "opposite skews and unequal",
+)  # fmt: skip
 CELLS = ("complete", "missing", "failed")
 #: By how much the best model is better where power is asked for.
 GAIN = 0.04
@@ -49,9 +53,11 @@ FLIPS = 999
 
 def board(rng: Any, datasets: int, kind: str, cells: str, means: Any) -> tuple[Any, Any]:
     """Draw a board; return it and the true means of its models."""
-    skewed, unequal = "skewed" in kind, "unequal" in kind
+    skewed, unequal = "skew" in kind, "unequal" in kind
     shape = datasets, len(means)
     error = (rng.gamma(2, size=shape) - 2) / np.sqrt(2) if skewed else rng.normal(size=shape)
+    if "opposite" in kind:
+        error[:, ::2] *= -1
     spread = np.exp(rng.normal(0, 0.6, (datasets, 1)) - 0.36) if unequal else 1.0
     level = rng.gamma(2, 0.05, (datasets, 1))
     values, true = means + level + SPREAD * spread * error, means + 0.1

@@ -117,7 +117,7 @@ def heat_table(data: Record, view: str) -> Markup:
     won = [f"{m} on {n}" for m, n in sorted(wins.items(), key=lambda w: -w[1]) if n]
     lead = (
         f"The best model of a dataset is {listed(won)} of {words.count_datasets(len(sets))}. "
-        f"It is clearly better than every other model on {clear} of them."
+        f"It is clearly better than every other model on {clear or 'none'} of them."
     )
     ends = (f"{100 * _FADED:.0f} points or more below the best", "the best of the dataset")
     return join(tag("p", lead), heat(heads, lines, label, ends, "dataset"))

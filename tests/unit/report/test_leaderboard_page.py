@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -71,6 +72,23 @@ def test_boards_that_lack_something_have_a_page(what):
     assert html.startswith("<!DOCTYPE html>")
     assert lead_of(html)
     assert "nan" not in re.sub(r"<script.*", "", html, flags=re.DOTALL).lower().split()
+
+
+def test_a_model_far_from_the_others_is_written_and_not_drawn():
+    board = demo_board(8)
+    skills = (board.scores["model"] == "bad_net") & board.scores["skill"].notna()
+    board.scores.loc[skills, ["skill", "skill_low", "skill_high"]] = [-60.0, -70.0, -50.0]
+    text = leaderboard_page(board).partition('id="data">')[2].partition("</script")[0]
+    figures = {figure["id"]: figure for figure in json.loads(text)["figures"]}
+    for name in ("overview-default", "dataset-default"):
+        for panel in figures[name]["specs"][0]["panels"]:
+            rows = {row["label"]: row for row in panel["rows"]}
+            drawn = [y for mark in panel["marks"] for y in mark.get("y", [])]
+            assert "inside" not in rows["rsf"]
+            place = list(rows).index("bad_net")
+            assert ("inside" in rows["bad_net"]) is (place not in drawn)
+    assert "\u22126000" in text
+    assert "bad_net (far below the others" in figures["costs-default"]["specs"][0]["note"]
 
 
 def test_more_models_than_colours_and_letters():
