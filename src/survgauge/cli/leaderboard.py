@@ -42,7 +42,7 @@ PAGE = "leaderboard.html"
 def run(args: argparse.Namespace) -> int:
     """Write tasks, take a submission, or write the page."""
     for option in dict.fromkeys(name for taken in _TAKES.values() for name in taken):
-        given = getattr(args, option) not in (None, "csv")
+        given = getattr(args, option) is not None
         if given and option not in _TAKES[args.action]:
             raise InputError(f"--{option.replace('_', '-')} is not for {args.action}")
         if not given and option in _NEEDS[args.action]:
@@ -97,7 +97,11 @@ def _tasks(args: argparse.Namespace) -> int:
     from ..bench.leaderboard import tasks
 
     place = tasks(
-        args.out, names(args.datasets), store=args.store, format=args.format, **_design(args)
+        args.out,
+        names(args.datasets),
+        store=args.store,
+        format=args.format or "csv",
+        **_design(args),
     )
     count = sum(1 for path in place.iterdir() if path.is_dir())
     print(f"{count} tasks written to {place}")

@@ -459,9 +459,7 @@ COMMANDS: dict[str, Command] = {
             "--repeats": _option("tasks: how often folds are drawn", "N", type=int),
             "--max-rows": _option("tasks: most subjects of a dataset", "N", type=int),
             "--seed": _option("tasks: seed (default: 0)", "N", type=int),
-            "--format": _option(
-                "tasks: kind of files (default: csv)", choices=("csv", "parquet"), default="csv"
-            ),
+            "--format": _option("tasks: kind of files (default: csv)", choices=("csv", "parquet")),
         },
         shared="--quiet",
     ),

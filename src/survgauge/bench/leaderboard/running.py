@@ -69,6 +69,17 @@ class BoardStore(Store):
             told = {"status": "missing", "message": "it has not run"}
         return [{**cell.names(), "settings": each, **told} for each in cell.settings]
 
+    def check_design(self, design: Design) -> None:
+        """Refuse to go on with other subjects or folds; datasets and repeats may be added."""
+        before = self.recorded().design
+        for key in ("seed", "max_rows", "folds"):
+            was, asked = getattr(before, key), getattr(design, key)
+            if was != asked:
+                raise InputError(
+                    f"{key} of the run in {self.root} is {was}; got {asked}: give the same, or "
+                    "another store"
+                )
+
     def recorded(self) -> Plan:
         """Read what the last run fitted."""
         try:
@@ -212,6 +223,8 @@ def run(
     with place.locked(), looking_in(home):
         plan, skipped = _plan(design, models, wanted)
         place.check(resume=resume)
+        if resume:
+            place.check_design(design)
         made = list(problems(design))
         cells: list[Any] = plan.cells(made)
         damaged = place.broken(cells) if resume else {}

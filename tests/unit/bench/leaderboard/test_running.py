@@ -120,6 +120,28 @@ def test_tuning_searches_and_says_what_it_chose(tmp_path, monkeypatch):
     assert spent["tuned-ibs"] > spent["default"]
 
 
+def test_a_run_can_be_extended(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr("survgauge.bench.leaderboard.fitting.DRAWS", 2)
+    store = tmp_path / "store"
+    shutil.copytree(tiny[0], store)
+    times = {path: path.stat().st_mtime_ns for path in (store / "cells").rglob("*.parquet")}
+    more = {"settings": ["default", "tuned-mae"], "repeats": 2, "resume": True, "store": store}
+    board = run(["coxph", "gbm_c"], ["veteran"], **more, **ALONE)
+    assert all(path.stat().st_mtime_ns == then for path, then in times.items())
+    key = ["metric", "model"]
+    whole = tiny[1].scores
+    before = whole[(whole.track == "main") & (whole.dataset == "veteran")].set_index(key)["value"]
+    first = board.scores[(board.scores.repeat == 0) & (board.scores.settings == "default")]
+    after = first.set_index(key)["value"]
+    assert (after[before.index] - before).abs().max() == 0
+    second = board.scores[(board.scores.repeat == 1) & (board.scores.settings == "default")]
+    other = second.set_index(key)["value"]["mae_within", "coxph"]
+    assert other != after["mae_within", "coxph"]
+    assert set(board.scores["settings"]) == {"default", "tuned-mae"}
+    with pytest.raises(InputError, match=r"seed of the run in .* is 0; got 4"):
+        run(["coxph"], ["veteran"], store=store, resume=True, seed=4, **ALONE)
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
