@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import time
 import traceback
 import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -29,9 +28,10 @@ from ..experiment.cells import Outcome, failed
 from ..experiment.files import Arrays
 from ..experiment.grid import digest, slug
 from ..experiment.process import ONE_CELL, CellTimeoutError, limit_threads, time_limit
-from ..experiment.specs import ModelSpec, look_in
+from ..experiment.specs import look_in
+from .entrants import Entrant
 from .problems import Design, Problem, Split, problem_of
-from .spaces import SPACES, draw
+from .spaces import draw
 
 #: As a model comes, and after a search for the least IBS or the least time error.
 SETTINGS = ("default", "tuned-ibs", "tuned-mae")
@@ -41,102 +41,6 @@ _CRITERIA = {"tuned-ibs": "ibs", "tuned-mae": "mae_within"}
 DRAWS, INNER_FOLDS = 8, 3
 #: Goes up when fits come to different numbers, so that old cells are not reused.
 _VERSION = 1
-
-
-@dataclass(frozen=True, eq=False)
-class OwnModel:
-    """A model that a caller hands over: a class or an object with `fit` and a way to predict."""
-
-    label: str
-    prototype: Any
-
-    @property
-    def name(self) -> str:
-        """Same as the label."""
-        return self.label
-
-    def identity(self) -> dict[str, Any]:
-        """What its predictions depend on, as far as the object says."""
-        kind = self.prototype if isinstance(self.prototype, type) else type(self.prototype)
-        known = getattr(self.prototype, "get_params", None)
-        params = known(deep=False) if callable(known) and kind is not self.prototype else {}
-        told = {key: repr(value) for key, value in sorted(params.items())}
-        return {"name": self.label, "class": f"{kind.__module__}:{kind.__qualname__}", **told}
-
-    def build(self, seed: int, **params: Any) -> Any:
-        """Make a fresh one; `seed` goes to models that draw."""
-        own = self.prototype
-        model = own() if isinstance(own, type) else copy.deepcopy(own)
-        if params:
-            model.set_params(**params)
-        return _seeded(model, seed)
-
-
-@dataclass(frozen=True, eq=False)
-class NamedModel:
-    """A model of the package, or of a module of the caller's (``module:Class``)."""
-
-    spec: ModelSpec
-
-    @property
-    def label(self) -> str:
-        """What tables call it."""
-        return self.spec.label
-
-    @property
-    def name(self) -> str:
-        """What the list of models calls it."""
-        return self.spec.name
-
-    def identity(self) -> dict[str, Any]:
-        """What its predictions depend on."""
-        return self.spec.entry()
-
-    def build(self, seed: int, **params: Any) -> Any:
-        """Make a fresh one; `seed` goes to models that draw."""
-        return replace(self.spec, params={**self.spec.params, **params}).build(seed)
-
-
-Entrant = OwnModel | NamedModel
-
-
-def entrants(models: Iterable[Any] | Mapping[str, Any]) -> list[Entrant]:
-    """Read names, ``module:Class``, tables with parameters, or objects by name."""
-    given = models.items() if isinstance(models, Mapping) else ((None, each) for each in models)
-    found = [_entrant(label, each) for label, each in given]
-    labels = [each.label for each in found]
-    twice = [label for label in labels if labels.count(label) > 1]
-    if twice:
-        raise InputError(f"models has {twice[0]!r} twice; give a mapping of names to models")
-    return found
-
-
-def _entrant(label: str | None, given: Any) -> Entrant:
-    if isinstance(given, str) and ":" in given:
-        given = {"name": given.partition(":")[2], "class": given}
-    if isinstance(given, str | Mapping | ModelSpec):
-        if isinstance(given, str) and label is not None:
-            given = {"name": given, "label": label}
-        return NamedModel(ModelSpec.of(given))
-    if not hasattr(given, "fit"):
-        raise InputError(
-            f"models must be names ('survgauge models' lists them), 'module:Class', or objects "
-            f"with fit; got {type(given).__name__} {given!r}"
-        )
-    kind = given if isinstance(given, type) else type(given)
-    return OwnModel(label or kind.__name__, given)
-
-
-def _seeded(model: Any, seed: int) -> Any:
-    known = model.get_params(deep=False) if hasattr(model, "get_params") else {}
-    if "random_state" in known and known["random_state"] is None:
-        model.set_params(random_state=seed)
-    return model
-
-
-def can_be_tuned(model: Any) -> bool:
-    """Whether there is a space to search."""
-    return "class" not in model.identity() and model.name in SPACES
 
 
 @dataclass(frozen=True)

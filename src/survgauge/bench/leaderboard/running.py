@@ -2,150 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from ..._tools.arrays import positive
 from ..._tools.writing import now
-from ...errors import InputError, as_names, one_of
+from ...errors import as_names, one_of
 from ..experiment.engines import check_engine, client_of, greet, run_tasks
-from ..experiment.files import Arrays, DamagedError, read_json
+from ..experiment.files import Arrays
 from ..experiment.process import machine, package_versions
 from ..experiment.progress import RunProgress
 from ..experiment.specs import looking_in
-from ..experiment.store import Store
 from ..models import FACTS, available
-from .fitting import DRAWS, INNER_FOLDS, SETTINGS, Cell, FitTask, can_be_tuned, entrants
+from .entrants import Submitted, entrants
+from .fitting import DRAWS, INNER_FOLDS, SETTINGS, Cell, FitTask
 from .problems import Design, Problem, problems
 from .results import BASELINE, COLUMNS, Board, frame_of
 from .scoring import Name, scored
+from .store import BOARD, BoardStore, Plan, cell_of, submissions
 
 #: Models that are made for several causes, which these datasets do not have.
 _OF_CAUSES = ("aalen_johansen", "cause_specific_cox")
-#: Where a store keeps its board, and the cards of submissions.
-BOARD, SUBMISSIONS = "board", "submissions"
 SUBMITTED = "submitted"
 #: What a card says that the table of models shows.
 CARD = ("title", "authors", "code", "training_data", "hardware", "notes")
-
-
-class BoardStore(Store):
-    """Store of a leaderboard: predictions of each fold, times, failures, submissions, the board."""
-
-    def arrays(self, cell: Cell) -> Arrays | None:
-        """Predictions of a fit; None where there are none or they are damaged."""
-        with suppress(InputError):
-            return self.inputs(cell)[0]  # type: ignore[arg-type]
-        return None
-
-    def broken(self, cells: Iterable[Cell]) -> dict[Path, str]:
-        """Files of finished fits that are damaged, or whose predictions are gone."""
-        found = self.damaged(list(cells))  # type: ignore[arg-type]
-        finished = self._listed("cells")
-        for cell in cells:
-            if cell.path in finished and self.arrays(cell) is None:
-                # Both go: without its row the fit counts as not run.
-                for kind, path in (("cells", cell.path), ("predictions", cell.prediction_path)):
-                    ending = ".parquet" if kind == "cells" else ".npz"
-                    found[self.root / kind / f"{path}{ending}"] = "its predictions are gone"
-        return found
-
-    def rows(self, cell: Cell) -> list[dict[str, Any]]:
-        """Rows of the table of fits: what it cost, or why it failed."""
-        table = self._undamaged("cells", cell)  # type: ignore[arg-type]
-        if table is not None:
-            rows: list[dict[str, Any]] = table.to_pylist()
-            return rows
-        failure = self._undamaged("failures", cell) or {}  # type: ignore[arg-type]
-        told = {"status": "failed", "message": f"{failure.get('error')}: {failure.get('message')}"}
-        if not failure:
-            told = {"status": "missing", "message": "it has not run"}
-        return [{**cell.names(), "settings": each, **told} for each in cell.settings]
-
-    def check_design(self, design: Design) -> None:
-        """Refuse to go on with other subjects or folds; datasets and repeats may be added."""
-        before = self.recorded().design
-        for key in ("seed", "max_rows", "folds"):
-            was, asked = getattr(before, key), getattr(design, key)
-            if was != asked:
-                raise InputError(
-                    f"{key} of the run in {self.root} is {was}; got {asked}: give the same, or "
-                    "another store"
-                )
-
-    def recorded(self) -> Plan:
-        """Read what the last run fitted."""
-        try:
-            record = read_json((self.root / "plan.json").read_bytes())
-            models = [Recorded(each) for each in record["models"]]
-            return Plan(Design.read(record), models, tuple(record["settings"]))
-        except FileNotFoundError:
-            raise InputError(
-                f"{self.root} holds no leaderboard; survgauge bench leaderboard makes one"
-            ) from None
-        except (DamagedError, KeyError, TypeError) as error:
-            raise InputError(f"{self.root / 'plan.json'} is no leaderboard's ({error})") from error
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A model of an earlier run, as far as its results are concerned."""
-
-    record: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """What the list of models calls it."""
-        return str(self.record["name"])
-
-    @property
-    def label(self) -> str:
-        """What tables call it."""
-        return str(self.record.get("label", self.name))
-
-    def identity(self) -> dict[str, Any]:
-        """What its predictions depend on."""
-        return dict(self.record)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a run fits: tasks, models, settings."""
-
-    design: Design
-    models: Sequence[Any]
-    settings: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, for the store."""
-        models = [model.identity() for model in self.models]
-        return {**self.design.to_dict(), "models": models, "settings": list(self.settings)}
-
-    def cells(self, made: Iterable[Problem]) -> list[Cell]:
-        """All fits; models vary fastest, so that neighbours share their data."""
-        kinds = sorted({settings != SETTINGS[0] for settings in self.settings})
-        return [
-            cell_of(problem, repeat, fold, model, tuned)
-            for problem in made
-            for repeat in range(self.design.repeats)
-            for fold in range(self.design.folds)
-            for model in self.models
-            for tuned in ([False, True] if model.label == BASELINE else kinds)
-            if not tuned or can_be_tuned(model)
-        ]
-
-
-def cell_of(problem: Problem, repeat: int, fold: int, model: Any, tuned: bool = False) -> Cell:
-    """Make the fit of a model on a fold."""
-    content = problem.checksum + problem.fold_checksum(repeat, fold)
-    return Cell(problem.design, *problem.place, repeat, fold, model, tuned, content)
 
 
 def run(
@@ -376,29 +261,3 @@ _PACKAGES = {
     "catboost": ("catboost",),
     "tabpfn": ("tabpfn",),
 }
-
-
-@dataclass(frozen=True)
-class Submitted:
-    """A model of which only predictions are known."""
-
-    label: str
-    card: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """Same as the label."""
-        return self.label
-
-    def identity(self) -> dict[str, Any]:
-        """What its predictions are: those of this submission."""
-        return {"submission": self.label, "sha256": self.card["sha256"]}
-
-
-def submissions(store: BoardStore) -> dict[str, dict[str, Any]]:
-    """Cards of the submissions that a store holds, by name."""
-    found = {}
-    for path in sorted((store.root / SUBMISSIONS).glob("*.json")):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        found[record["name"]] = record
-    return found

@@ -30,19 +30,12 @@ from ...errors import InputError, numbered, one_of
 from ...metrics.registry import REGISTRY
 from ..experiment.cells import Outcome
 from ..experiment.files import Arrays
+from .entrants import Submitted
 from .fitting import pooled
 from .problems import Design, Problem, problems
 from .results import Board
-from .running import (
-    BOARD,
-    CARD,
-    SUBMISSIONS,
-    SUBMITTED,
-    BoardStore,
-    Submitted,
-    cell_of,
-    score_store,
-)
+from .running import CARD, SUBMITTED, score_store
+from .store import BOARD, SUBMISSIONS, BoardStore, cell_of
 
 FORMATS = ("csv", "parquet")
 _INDEX, _CARD = "tasks.json", "card.toml"

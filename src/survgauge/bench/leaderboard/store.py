@@ -1,0 +1,121 @@
+"""What a run keeps: its plan, what every fit predicted and cost, submissions and the board."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError
+from ..experiment.files import Arrays, DamagedError, read_json
+from ..experiment.store import Store
+from .entrants import Recorded, can_be_tuned
+from .fitting import SETTINGS, Cell
+from .problems import Design, Problem
+from .results import BASELINE
+
+#: Where a store keeps its board, and the cards of submissions.
+BOARD, SUBMISSIONS = "board", "submissions"
+
+
+class BoardStore(Store):
+    """Store of a leaderboard: predictions of each fold, times, failures, submissions, the board."""
+
+    def arrays(self, cell: Cell) -> Arrays | None:
+        """Predictions of a fit; None where there are none or they are damaged."""
+        with suppress(InputError):
+            return self.inputs(cell)[0]  # type: ignore[arg-type]
+        return None
+
+    def broken(self, cells: Iterable[Cell]) -> dict[Path, str]:
+        """Files of finished fits that are damaged, or whose predictions are gone."""
+        found = self.damaged(list(cells))  # type: ignore[arg-type]
+        finished = self._listed("cells")
+        for cell in cells:
+            if cell.path in finished and self.arrays(cell) is None:
+                # Both go: without its row the fit counts as not run.
+                for kind, path in (("cells", cell.path), ("predictions", cell.prediction_path)):
+                    ending = ".parquet" if kind == "cells" else ".npz"
+                    found[self.root / kind / f"{path}{ending}"] = "its predictions are gone"
+        return found
+
+    def rows(self, cell: Cell) -> list[dict[str, Any]]:
+        """Rows of the table of fits: what it cost, or why it failed."""
+        table = self._undamaged("cells", cell)  # type: ignore[arg-type]
+        if table is not None:
+            rows: list[dict[str, Any]] = table.to_pylist()
+            return rows
+        failure = self._undamaged("failures", cell) or {}  # type: ignore[arg-type]
+        told = {"status": "failed", "message": f"{failure.get('error')}: {failure.get('message')}"}
+        if not failure:
+            told = {"status": "missing", "message": "it has not run"}
+        return [{**cell.names(), "settings": each, **told} for each in cell.settings]
+
+    def check_design(self, design: Design) -> None:
+        """Refuse to go on with other subjects or folds; datasets and repeats may be added."""
+        before = self.recorded().design
+        for key in ("seed", "max_rows", "folds"):
+            was, asked = getattr(before, key), getattr(design, key)
+            if was != asked:
+                raise InputError(
+                    f"{key} of the run in {self.root} is {was}; got {asked}: give the same, or "
+                    "another store"
+                )
+
+    def recorded(self) -> Plan:
+        """Read what the last run fitted."""
+        try:
+            record = read_json((self.root / "plan.json").read_bytes())
+            models = [Recorded(each) for each in record["models"]]
+            return Plan(Design.read(record), models, tuple(record["settings"]))
+        except FileNotFoundError:
+            raise InputError(
+                f"{self.root} holds no leaderboard; survgauge bench leaderboard makes one"
+            ) from None
+        except (DamagedError, KeyError, TypeError) as error:
+            raise InputError(f"{self.root / 'plan.json'} is no leaderboard's ({error})") from error
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run fits: tasks, models, settings."""
+
+    design: Design
+    models: Sequence[Any]
+    settings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, for the store."""
+        models = [model.identity() for model in self.models]
+        return {**self.design.to_dict(), "models": models, "settings": list(self.settings)}
+
+    def cells(self, made: Iterable[Problem]) -> list[Cell]:
+        """All fits; models vary fastest, so that neighbours share their data."""
+        kinds = sorted({settings != SETTINGS[0] for settings in self.settings})
+        return [
+            cell_of(problem, repeat, fold, model, tuned)
+            for problem in made
+            for repeat in range(self.design.repeats)
+            for fold in range(self.design.folds)
+            for model in self.models
+            for tuned in ([False, True] if model.label == BASELINE else kinds)
+            if not tuned or can_be_tuned(model)
+        ]
+
+
+def cell_of(problem: Problem, repeat: int, fold: int, model: Any, tuned: bool = False) -> Cell:
+    """Make the fit of a model on a fold."""
+    content = problem.checksum + problem.fold_checksum(repeat, fold)
+    return Cell(problem.design, *problem.place, repeat, fold, model, tuned, content)
+
+
+def submissions(store: BoardStore) -> dict[str, dict[str, Any]]:
+    """Cards of the submissions that a store holds, by name."""
+    found = {}
+    for path in sorted((store.root / SUBMISSIONS).glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        found[record["name"]] = record
+    return found
