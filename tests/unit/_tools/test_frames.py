@@ -7,6 +7,7 @@ import pytest
 
 import survgauge as sg
 from survgauge._tools.frames import in_memory, rows_of, table_columns
+from survgauge.report.study.table_one import table_one
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -146,10 +147,37 @@ def test_categories_say_their_levels():
         sg.Outcomes([1, 2, 3, 4, 5], list("abcde"))
 
 
-def test_tensors_are_read_once():
+def test_validation_and_censoring(table):
+    X, y = table(FRAME, "x", "site"), sg.Outcomes(FRAME["time"], np.ones(N))
+    model, settings = sg.models.build("coxph"), {"metrics": ["harrell"], "resamples": 2}
+    expected = sg.validate(model, FRAME[["x", "site"]], y, **settings)
+    assert np.array_equal(sg.validate(model, X, y, **settings).apparent, expected.apparent)
+    made = sg.semisynthetic(X, y, rate=0.3)
+    assert np.array_equal(made.y.time, sg.semisynthetic(FRAME[["x", "site"]], y, rate=0.3).y.time)
+    described, known = {"Test": table(FRAME, "sex", "x")}, {"Test": FRAME[["sex", "x"]]}
+    rows = [table_one({"Test": y}, [50], features=found).rows for found in (described, known)]
+    assert rows[0] == rows[1]
+
+
+def test_tensors_are_detached_and_copied_once():
     torch = pytest.importorskip("torch")
-    values = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    times = sg.RiskScores(values * 2).values
-    assert times.tolist() == [2.0, 4.0, 6.0]
+
+    class Counted(torch.Tensor):
+        copies = 0
+
+        def cpu(self):
+            Counted.copies += 1
+            return super().cpu()
+
+    grid = [1.0, 2.0, 3.0]
+    values = torch.tensor([[0.9, 0.6, 0.3], [0.8, 0.5, 0.2]], requires_grad=True)
+    evaluator = sg.Evaluator(([1, 2, 3], [1, 1, 0]), metrics=["ibs"], confidence=None)
+    said = (values * 1.0).as_subclass(Counted)
+    evaluator.update((grid, said), (torch.tensor([1.0, 3.0]), torch.tensor([True, False])))
+    assert Counted.copies == 1
+    before = evaluator.compute().rows()[0]["value"]
+    with torch.no_grad():
+        said.zero_()  # as the next batch may be written where this one was
+    assert evaluator.compute().rows()[0]["value"] == before
     half = torch.tensor([1.0, 2.0], dtype=torch.bfloat16)
     assert sg.RiskScores(half).values.tolist() == [1.0, 2.0]

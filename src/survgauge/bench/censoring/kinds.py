@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Floats, Ints, look_up, numbers, to_numpy
+from ..._tools.frames import in_memory, rows_of, table_columns
 from ...data.outcomes import Outcomes
 from ...errors import InputError, numbered
 from ...estimators.cox import CoxModel
@@ -193,6 +194,7 @@ def as_features(X: Any, n: int) -> Any:
     """Check the shape of X, keeping frames as they are; None means no features."""
     if X is None:
         return None
+    X = in_memory(X)
     if not hasattr(X, "columns"):
         X = to_numpy(X, "X")
     shape = tuple(X.shape)
@@ -207,8 +209,9 @@ def take_rows(X: Any, rows: Ints) -> Any:
     """Copy the given rows, in the type that came in."""
     if X is None:
         return None
-    picked = X.iloc[rows].copy() if hasattr(X, "iloc") else X[rows]
+    picked = rows_of(X, rows)
     if hasattr(picked, "attrs"):
+        picked = picked.copy()
         picked.attrs = {}  # whatever the caller hung on the frame may lead to the truth
     return picked
 
@@ -272,4 +275,5 @@ def _columns(X: Any) -> Iterator[tuple[str, Any]]:
     elif hasattr(X, "iloc"):  # by position: names may be repeated
         yield from ((str(name), X.iloc[:, j]) for j, name in enumerate(X.columns))
     else:
-        yield from ((str(name), X[name]) for name in X.columns)
+        columns = table_columns(X, "X") or {}
+        yield from ((str(name), column) for name, column in columns.items())
