@@ -86,7 +86,7 @@ case ${1:?lowest, lowest-extras, matrix or here} in
       echo "The tests of the lowest extras are left out: they need Python 3.11, which is not installed."
       exit 0
     fi
-    environment .venv-lowest-extras "$python" -c constraints-lowest.txt -e ".[all]" polars xgboost-cpu pytest pytest-xdist hypothesis
+    environment .venv-lowest-extras "$python" -c constraints-lowest.txt -e ".[all]" polars xgboost-cpu lightgbm pytest pytest-xdist hypothesis
     # NumPy 1.24.0 warns when NaN becomes text, which pandas does to write CSV; 1.24.4 does not.
     run .venv-lowest-extras "${EXTRAS[@]}" \
       -W "ignore:invalid value encountered in cast:RuntimeWarning:pandas.core.internals.blocks"

@@ -20,6 +20,8 @@ def in_memory(obj: Any) -> Any:
     >>> in_memory({"time": [1, 2]})
     {'time': [1, 2]}
     """
+    if is_arrow(obj) and hasattr(obj, "schema") and not hasattr(obj, "combine_chunks"):
+        return need("pyarrow", "reading Arrow batches", "parquet").Table.from_batches([obj])
     if isinstance(obj, Mapping) or hasattr(obj, "__array__"):
         return obj
     if hasattr(obj, "collect_schema") and hasattr(obj, "collect"):  # a lazy frame of Polars
