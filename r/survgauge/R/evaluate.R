@@ -108,7 +108,7 @@ write_predictions <- function(models, causes, folder) {
     model <- models[[name]]
     parts <- if (model$kind == "incidence") incidence_parts(model, causes, name) else list(model$values)
     labels <- if (model$kind == "incidence") paste0(name, ":", names(parts)) else name
-    files <- file_names(paste0("predicted_", labels))
+    files <- file_names(labels, from = length(words) / 2)
     for (k in seq_along(parts)) {
       path <- file.path(folder, files[[k]])
       if (model$kind %in% c("time", "risk")) {

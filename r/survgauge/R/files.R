@@ -32,9 +32,9 @@ write_curves <- function(values, times, path) {
   write_table(table, path)
 }
 
-# A name that every file system takes, different for each.
-file_names <- function(names) {
-  paste0(make.unique(gsub("[^A-Za-z0-9_.-]+", "_", names), sep = "_"), ".csv")
+# Names that every file system takes. Numbers keep "a b", "a_b" and "A b" apart.
+file_names <- function(names, from) {
+  paste0("predicted_", from + seq_along(names), "_", gsub("[^A-Za-z0-9_.-]+", "_", names), ".csv")
 }
 
 # Columns of outcomes of a Surv object, as survgauge reads them.

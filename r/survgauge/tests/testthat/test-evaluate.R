@@ -26,6 +26,14 @@ test_that("a report with a relative path is where R is", {
   expect_true(file.exists(ev$report) && startsWith(ev$report, getwd()))
 })
 
+test_that("models whose names look alike are kept apart", {
+  skip_without_command()
+  v <- veterans()
+  models <- list("a b" = 3 * v$test$karno, a_b = 2 * v$test$karno, "A b" = 1 * v$test$karno)
+  ev <- sg_evaluate(models, v$y, metrics = "mae_uncensored", tau = 200, report = NULL, args = "--no-intervals")
+  expect_length(unique(ev$metrics$value), 3)
+})
+
 test_that("survival, risks and column names are the same thing", {
   skip_without_command()
   v <- veterans()
