@@ -20,11 +20,11 @@ BESIDE = {
 #: Metrics described in a section of another page: the page, and the anchor of the section.
 SECTIONS = {
     **dict.fromkeys(("brier_dr", "ibs_dr", "crps_dr"), ("brier", "scores-that-use-covariates")),
-    "mae_uncensored": ("mae_published", "events-only"),
-    "mae_hinge": ("mae_published", "one-sided-for-the-censored"),
-    "mae_ipcw_t": ("mae_published", "mean-of-later-events"),
-    "mae_pop_po": ("mae_published", "population-mean"),
-    "mae_expected": ("mae_published", "expected-absolute-error"),
+    "mae_uncensored": ("mae_other", "events-only"),
+    "mae_hinge": ("mae_other", "one-sided-for-the-censored"),
+    "mae_ipcw_t": ("mae_other", "mean-of-later-events"),
+    "mae_pop_po": ("mae_other", "population-mean"),
+    "mae_expected": ("mae_other", "expected-absolute-error"),
     "ici_cox": ("ici", "the-index-by-a-cox-model"),
     "calibration_slope_cox": ("calibration_slope", "the-slope-by-a-cox-model"),
     "ibll": ("ibs", "integrated-binomial-log-loss"),

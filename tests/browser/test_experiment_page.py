@@ -61,7 +61,7 @@ def test_the_first_screen_has_a_drawn_chart(
     svg = tab.page.locator("#overview-0 .plot svg")
     box = svg.bounding_box()
     assert box["y"] + box["height"] <= height
-    assert "Pseudo-observations" in "".join(svg.locator("text").all_text_contents())
+    assert "Margin times" in svg.locator("text").all_text_contents()
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
     # One rule of winning: bold stands in the table that decides, and nowhere else.
     assert tab.page.locator("#proximity td.win").count() == 2

@@ -22,9 +22,9 @@ def net_benefit() -> Any:
     ):
         found = sg.net_benefit(y, curves, 8.0, thresholds=levels)
         ax.plot(levels, found.values, color=colour, ls=line, lw=2, label=name)
-    ax.plot(levels, found.treat_all, color=INK, lw=1.2, ls=":", label="treat everybody")
+    ax.plot(levels, found.treat_all, color=INK, lw=1.2, ls=":", label="treat all")
     ax.axhline(0, color=GREY, lw=1)
-    ax.text(0.02, 0.015, "treat nobody", color=GREY)
+    ax.text(0.02, 0.015, "treat none", color=GREY)
     ax.plot([0.3, 0.3], [-0.1, 0.55], color=GREY, lw=0.8)
     ax.text(0.31, 0.5, "threshold=0.3: one number per model", fontsize=8.5)
     ax.set(xlim=(0, 0.9), ylim=(-0.1, 0.55), xlabel="threshold", ylabel="net benefit by day 8")

@@ -154,7 +154,8 @@ def _figure(ev: Evaluation, some: Any, drawn: PageFigure) -> Spec:
     source = some if sampled else ev
     charts = [displays.display(source, kind, **{**common, **one}).chart for one in options]
     spec = figure(drawn.name, charts, labels, label, wide=drawn.wide)
-    spec["first"] = len(charts) - 1 if drawn.at_time else 0  # the last time, as in the first table
+    # The last time is chosen first, as in the first table.
+    spec["first"] = times.index(max(times)) if drawn.at_time else 0
     if sampled:
         for chart in spec["specs"]:
             chart["note"] = f"{chart['note']} {_sampled(ev)}.".lstrip()
@@ -194,7 +195,7 @@ def overview(data: dict[str, Any], ev: Evaluation | None = None) -> list[Spec]:
     if ev is not None and ev.predictions:
         some = displays.sample(ev, MOST_SUBJECTS)
         with suppress(InputError, UndefinedMetricError):
-            panels.append(_calibration(some, ev.support["times"][-1]))
+            panels.append(_calibration(some, max(ev.support["times"])))
             told += " Calibrated predictions lie on the dashed line."
             notes = [_sampled(ev)] * (some is not ev)
     chart = Chart("Error and calibration", told, tuple(panels), columns=2, notes=tuple(notes))

@@ -83,8 +83,9 @@ def first_columns(data: dict[str, Any]) -> list[Column]:
     Where there are too many, ranking and then probabilities at the time give way: the same family
     has a metric over all times.
     """
-    columns = {metric: (metric, time) for metric, time in names(data["metrics"])}
-    metrics = list(columns)
+    found = sorted(names(data["metrics"]), key=lambda column: column[1] or 0.0)
+    columns = {metric: (metric, time) for metric, time in found}
+    metrics = list(dict.fromkeys(metric for metric, _ in names(data["metrics"])))
     shown = shown_first(metrics, data["support"].get("times_given", False)) or metrics
     for family in ("ranking", "probability"):
         at_time = [m for m in shown if REGISTRY[m].family == family and REGISTRY[m].reads == "time"]
@@ -135,7 +136,7 @@ def head_note(data: dict[str, Any], row: Row) -> str:
     """Say below the name of a metric what it is counted in, and its time."""
     metric, unit = REGISTRY[row["metric"]], data.get("unit") or ""
     counted_in = {"time": unit, "time^2": f"{unit}\u00b2" * bool(unit)}.get(metric.unit, "")
-    parts = [f"in {counted_in}" if counted_in else "", when(row, unit)]
+    parts = [f"in {counted_in}" if counted_in else "", when(row, unit, short=True)]
     return ", ".join(part for part in parts if part)
 
 
@@ -189,7 +190,8 @@ def limits(row: Row, digits: int = 4) -> str:
 
 def all_numbers(data: dict[str, Any]) -> Markup:
     """The whole table, one row per model and metric."""
-    rows, grouped = data["metrics"][:MOST_ROWS], is_grouped(data)
+    found, twice = _once(data["metrics"])
+    rows, grouped = found[:MOST_ROWS], is_grouped(data)
     standing, places = _standing(data), {model: k for k, model in enumerate(data["models"])}
     short = "KM" if EventWords.of(data["support"]).cause is None else "AJ"
     words = ["model", *["group"] * grouped, "metric"]
@@ -208,26 +210,57 @@ def all_numbers(data: dict[str, Any]) -> Markup:
         ]
         lines.append(table_row(row["model"], *cells, data_series=places[row["model"]]))
     label = "All models and metrics."
-    if len(rows) < len(data["metrics"]):
+    if twice:
+        label = "All models and metrics; mae_dr is mae_within here, and is not repeated."
+    if len(rows) < len(found):
         label = (
-            f"The first {len(rows):,} of {len(data['metrics']):,} numbers; the downloads Table "
+            f"The first {len(rows):,} of {len(found):,} numbers; the downloads Table "
             "(CSV) and Everything (JSON) have all of them."
         )
     header = [*words, "time", "value, interval", "standard error", f"skill over {short}"]
     return table(header, lines, label=label, words=words, name="all-numbers", search=True)
 
 
+def _once(rows: list[Row]) -> tuple[list[Row], bool]:
+    """Leave out the doubly robust error where it is the one within the horizon."""
+
+    def what(row: Row, metric: str) -> tuple[Any, ...]:
+        cell = metric, row["model"], row.get("group"), row["value"], row["low"], row.get("until")
+        return tuple(map(str, cell))
+
+    within = {what(row, "mae_dr") for row in rows if row["metric"] == "mae_within"}
+    mine = {what(row, "mae_dr") for row in rows if row["metric"] == "mae_dr"}
+    twice = bool(mine) and mine <= within
+    return [row for row in rows if not twice or row["metric"] != "mae_dr"], twice
+
+
 def conventions(data: dict[str, Any]) -> Markup:
-    """How each number was computed; the same for all models but for their curves."""
+    """How each number was computed; the same for all models but for their curves.
+
+    What most metrics share is said once, before what is special about each.
+    """
     found = {row["metric"]: row["convention"] for row in reversed(data["metrics"])}
-    told = {
-        f"{REGISTRY[name].title} ({name})": "; ".join(
-            f"{key}: {_plain(value)}" for key, value in rules.items() if value is not None
-        )
+    rules_of = {
+        name: {key: "none" if value is None else _plain(value) for key, value in rules.items()}
         for name, rules in found.items()
     }
+    counts = Counter(rule for rules in rules_of.values() for rule in rules.items())
+    having = Counter(key for rules in rules_of.values() for key in rules)
+    usual = {
+        key: value
+        for (key, value), count in counts.items()
+        if count > 2 and 2 * count > having[key] and value != "none"
+    }
+    told = {"Metrics that have these settings, unless said below": _rules(usual)} if usual else {}
+    for name, rules in rules_of.items():
+        own = {key: value for key, value in rules.items() if usual.get(key, "none") != value}
+        told[f"{REGISTRY[name].title} ({name})"] = _rules(own) or "as usual"
     how = "How each number was computed (conventions)"
     return tag("details", tag("summary", how), facts({**told}))
+
+
+def _rules(rules: dict[str, str]) -> str:
+    return "; ".join(f"{key.replace('_', ' ')}: {value}" for key, value in rules.items())
 
 
 def _plain(value: Any) -> str:

@@ -66,12 +66,12 @@ def test_the_whole_text_has_the_time_beside_every_number(evaluation):
     assert "time of interest: 100, 200, 300" in text
 
 
-def test_models_at_a_glance_have_the_first_time_and_all_numbers_every_one(evaluation):
+def test_models_at_a_glance_have_the_last_time_and_all_numbers_every_one(evaluation):
     page = evaluation_html(evaluation)
     glance = page[page.index('id="glance"') :]
     glance = glance[: glance.index("</table>")]
-    assert 'data-column-name="brier at 100"' in glance
-    assert "at 100 days; lower is better" in glance
+    assert 'data-column-name="brier at 300"' in glance
+    assert "at 300 days; lower is better" in glance
     assert 'data-column-name="brier at 200"' not in glance
     for time in TIMES:
         assert f"at {time:g}" in plain(page[page.index('id="all-numbers"') :])
