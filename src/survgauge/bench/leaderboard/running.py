@@ -118,6 +118,8 @@ def run(
         shown = RunProgress(left, processes, progress)
         for line in skipped:
             shown.say(line)
+        for file, reason in damaged.items():
+            shown.say(f"{file} is damaged ({reason}); its fit counts as not run")
         sums = {problem.place: problem.checksum for problem in made}
         with client_of(cluster if left else None, scheduler) as client:
             if client is not None:
