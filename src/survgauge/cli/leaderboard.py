@@ -163,4 +163,4 @@ def _tell(board: Board) -> None:
 
 
 def _number(value: float) -> str:
-    return "" if value != value else f"{value:.3f}"
+    return "" if value != value else f"{round(value, 3) + 0.0:.3f}"  # no minus before a zero
