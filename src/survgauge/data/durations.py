@@ -81,7 +81,8 @@ def _dates(column: Any, name: str) -> tuple[NDArray[Any], str | None]:
     zone = next((str(z) for a in ("tz", "time_zone") if (z := getattr(kind, a, None))), None)
     array = to_numpy(column, name)
     if array.dtype == object:
-        aware = [item.tzinfo is not None for item in array if hasattr(item, "tzinfo")]
+        dates = [item for item in array if not is_missing(item) and hasattr(item, "tzinfo")]
+        aware = [item.tzinfo is not None for item in dates]
         if any(aware) and not all(aware):
             raise InputError(
                 f"{name} has dates with a time zone and dates without: give all of them one"

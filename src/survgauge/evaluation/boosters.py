@@ -82,7 +82,7 @@ class BoosterMetric:
     def catboost(self) -> Any:
         """For ``catboost.CatBoost({"eval_metric": metric.catboost, ...})``."""
         bases: tuple[type, ...] = ()
-        if self._output in ("time", "log_time"):  # SurvivalAft, whose labels have two columns
+        if self._output == "log_time":  # SurvivalAft, whose labels have two columns
             from catboost import MultiTargetCustomMetric
 
             bases = (MultiTargetCustomMetric,)

@@ -94,6 +94,8 @@ def test_time_zones_of_libraries():
     with pytest.raises(sg.InputError, match="end has one and start has none"):
         sg.Outcomes.of(frame, unit="days")
     frame["start"] = start.dt.tz_localize("Europe/Vienna")
+    with pytest.raises(sg.InputError, match=r"end must be known for everybody; missing for row 2 "):
+        sg.Outcomes.of(frame.assign(end=frame["end"].where([True, False])), unit="days")
     assert sg.Outcomes.of(frame, unit="days").time.tolist() == [5, 5]
     pl = pytest.importorskip("polars")
     assert sg.Outcomes.of(pl.from_pandas(frame), unit="hours").time.tolist() == [120, 120]
