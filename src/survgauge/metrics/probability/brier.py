@@ -118,23 +118,13 @@ def brier_score(
     >>> round(float(found.values[0]), 6), found.support["known_share"]
     (0.25, 0.6666666666666666)
     """
+    asked = dict(locals())  # of `make_status`
+    del asked["distribution"]
     others = {"convention": convention, "censoring": censoring, "cause": cause}
     if _of_intervals(y_true, distribution, method, censoring_times=censoring_times, **others):
         given = {"distribution": distribution, "y_train": y_train, "sample_weight": sample_weight}
         return interval_brier_score(y_true, curves, times, **given)
-    status, checked = make_status(
-        y_true,
-        curves,
-        times,
-        y_train=y_train,
-        method=method,
-        convention=convention,
-        censoring=censoring,
-        censoring_times=censoring_times,
-        on_unsupported=on_unsupported,
-        sample_weight=sample_weight,
-        cause=cause,
-    )
+    status, checked = make_status(**asked)
     return score_curve(status, checked, squared, "squared")
 
 
@@ -193,19 +183,9 @@ def binomial_log_likelihood(
     >>> binomial_log_likelihood(([2, 5, 8], [1, 0, 1]), curves, [4]).values.round(4)
     array([0.3406])
     """
-    status, checked = make_status(
-        y_true,
-        curves,
-        times,
-        y_train=y_train,
-        method=method,
-        convention=convention,
-        censoring=censoring,
-        censoring_times=censoring_times,
-        on_unsupported=on_unsupported,
-        sample_weight=sample_weight,
-        cause=cause,
-    )
+    asked = dict(locals())  # of `make_status`
+    del asked["clip"]
+    status, checked = make_status(**asked)
     return score_curve(status, checked, Logarithmic(clip_of(status, clip)), "log")
 
 
@@ -257,25 +237,15 @@ def integrated_brier_score(
     >>> found.convention["distribution"]
     "Turnbull's, test outcomes in sample"
     """
+    asked = dict(locals())  # of `make_status`, but for tau and distribution
     others = {"convention": convention, "censoring": censoring, "cause": cause}
     if _of_intervals(y_true, distribution, method, censoring_times=censoring_times, **others):
         given = {"distribution": distribution, "y_train": y_train, "sample_weight": sample_weight}
         return interval_integrated_brier_score(y_true, curves, times, tau=tau, **given)
-    equal = times is None and tau is not None
-    status, checked = make_status(
-        y_true,
-        curves,
-        equal_steps(positive(tau, "tau")) if equal else times,
-        snap=equal,
-        y_train=y_train,
-        method=method,
-        convention=convention,
-        censoring=censoring,
-        censoring_times=censoring_times,
-        on_unsupported=on_unsupported,
-        sample_weight=sample_weight,
-        cause=cause,
-    )
+    del asked["tau"], asked["distribution"]
+    if times is None and tau is not None:
+        asked |= {"times": equal_steps(positive(tau, "tau")), "snap": True}
+    status, checked = make_status(**asked)
     return integral(status, checked, squared, "squared")
 
 
@@ -319,19 +289,9 @@ def integrated_binomial_log_likelihood(
     >>> found.support["infinite_losses"]
     1
     """
-    status, checked = make_status(
-        y_true,
-        curves,
-        times,
-        y_train=y_train,
-        method=method,
-        convention=convention,
-        censoring=censoring,
-        censoring_times=censoring_times,
-        on_unsupported=on_unsupported,
-        sample_weight=sample_weight,
-        cause=cause,
-    )
+    asked = dict(locals())  # of `make_status`
+    del asked["clip"]
+    status, checked = make_status(**asked)
     return integral(status, checked, Logarithmic(clip_of(status, clip)), "log")
 
 
@@ -377,11 +337,7 @@ def brier_skill(
     >>> brier_skill(y, curves, [4, 8]).values.round(3)
     array([0.29 , 0.177])
     """
-    status, checked = make_status(
-        y_true, curves, times, y_train=y_train, method=method, convention=convention,
-        censoring=censoring, censoring_times=censoring_times, on_unsupported=on_unsupported,
-        sample_weight=sample_weight, cause=cause,
-    )  # fmt: skip
+    status, checked = make_status(**locals())
     if cause is None:
         return _skill(status, checked)
     reference = Reference.of(y_true if y_train is None else y_train, causes=True, entry=True)

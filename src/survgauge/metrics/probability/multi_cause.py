@@ -174,17 +174,9 @@ def multi_cause_score(
     >>> multi_cause_score(y, curves, [4]).values.round(4)  # -(log 0.5 + log 0.4 + log 0.8) / 3
     array([0.6109])
     """
-    status, ends = _status(
-        y_true,
-        incidence,
-        times,
-        loss,
-        y_train=y_train,
-        convention=convention,
-        censoring=censoring,
-        on_unsupported=on_unsupported,
-        sample_weight=sample_weight,
-    )
+    asked = dict(locals())  # of `make_status`, and the loss
+    del asked["clip"]
+    status, ends = _status(**asked)
     return score_curve(status, ends, _rule(status, loss, clip), _named(loss))
 
 
@@ -228,17 +220,9 @@ def integrated_multi_cause_score(
     >>> round(found, 4), round(found.stderr, 4), found.convention["loss"]
     (0.3911, 0.1778, 'squared, all states')
     """
-    status, ends = _status(
-        y_true,
-        incidence,
-        times,
-        loss,
-        y_train=y_train,
-        convention=convention,
-        censoring=censoring,
-        on_unsupported=on_unsupported,
-        sample_weight=sample_weight,
-    )
+    asked = dict(locals())  # of `make_status`, and the loss
+    del asked["clip"]
+    status, ends = _status(**asked)
     return integral(status, ends, _rule(status, loss, clip), _named(loss))
 
 

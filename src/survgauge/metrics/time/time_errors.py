@@ -331,11 +331,7 @@ def mae(
     >>> mae(([2, 5, 7], [1, 1, 1]), [3, 5, 6])
     0.6666666666666666
     """
-    return time_error(
-        y_true, predicted, y_train=y_train, method=method, loss="absolute", tau=tau,
-        sample_weight=sample_weight, true_time=true_time, conditional=conditional, cause=cause,
-        convention=convention,
-    )  # fmt: skip
+    return time_error(loss="absolute", **locals())
 
 
 @takes_settings
@@ -369,11 +365,7 @@ def mse(
     >>> mse(([2, 5, 7], [1, 1, 1]), [3, 5, 5])
     1.6666666666666667
     """
-    return time_error(
-        y_true, predicted, y_train=y_train, method=method, loss="squared", tau=tau,
-        sample_weight=sample_weight, true_time=true_time, conditional=conditional, cause=cause,
-        convention=convention,
-    )  # fmt: skip
+    return time_error(loss="squared", **locals())
 
 
 @takes_settings
@@ -407,7 +399,4 @@ def rmse(
     >>> rmse(([2, 5, 7, 9], [1, 1, 1, 1]), [4, 5, 7, 7])
     1.4142135623730951
     """
-    return mse(
-        y_true, predicted, y_train=y_train, method=method, tau=tau, sample_weight=sample_weight,
-        true_time=true_time, conditional=conditional, cause=cause, convention=convention,
-    ).root()  # fmt: skip
+    return mse(**locals()).root()
