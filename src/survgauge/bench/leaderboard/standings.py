@@ -39,6 +39,8 @@ KINDS = (
 )
 #: Distances from a target count up to this: a slope of 3 is as useless as one of 2.
 FARTHEST = 1.0
+#: Least and largest value of what is measured where the truth is known.
+_BOUNDS = {"distance": (0.0, np.inf), "tau": (-1.0, 1.0), "loss": (0.0, np.inf)}
 #: A loss of nothing would have an infinite logarithm.
 _LEAST = 1e-6
 Row = dict[str, Any]
@@ -278,7 +280,8 @@ def truth_rows(rows: pd.DataFrame, metrics: Iterable[str]) -> list[Row]:
         over = over_datasets(np.column_stack(list(columns.values())))
         row: Row = {"metric": metric, "relative": relative, "datasets": int(known.sum())}
         for k, name in enumerate(columns):
-            row |= {name: over.mean[k], f"{name}_low": over.low[k], f"{name}_high": over.high[k]}
+            low, high = np.clip((over.low[k], over.high[k]), *_BOUNDS.get(name, (-np.inf, np.inf)))
+            row |= {name: over.mean[k], f"{name}_low": float(low), f"{name}_high": float(high)}
         found.append(row)
     return found
 
