@@ -47,5 +47,9 @@ def test_what_the_page_says_first_is_so(found, page):
         assert max(values) <= 97
     tests = [row for row in rows if "one called clearly best" in row]
     assert max(row["one called clearly best"] for row in tests) <= 0.05
-    assert max(row["a best one left out"] for row in tests) <= 0.06
-    assert max(row["any pair called different"] for row in tests) <= 0.065
+    plain = [row for row in tests if row["kind"] != "opposite skews"]
+    assert max(row["a best one left out"] for row in plain) <= 0.06
+    assert max(row["any pair called different"] for row in plain) <= 0.065
+    # What the page calls the weakest point.
+    assert max(row["any pair called different"] for row in tests) <= 0.1
+    assert max(row["a best one left out"] for row in tests) <= 0.07
