@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +31,18 @@ class Forest(NamedTuple):
     value: float
     low: float
     high: float
-    beside: str = ""
-    hollow: bool = False
-    clear: bool = True
+    beside: str
+    hollow: bool
+    clear: bool
+
+    @classmethod
+    def of(
+        cls, model: str, numbers: Iterable[float], *, beside: str = "", hollow: bool,
+        clear: bool = True,
+    ) -> Forest:  # fmt: skip
+        """Row of a model whose value and limits are `numbers`."""
+        value, low, high = numbers
+        return cls(model, value, low, high, beside, hollow, clear)
 
 
 def forest_chart(data: Record, view: str) -> Record:
@@ -84,8 +94,8 @@ def dataset_chart(data: Record, view: str) -> Record:
         own = [value[name, r["model"], mine["settings"][r["model"]]] for r in known]
         unit = facts[name].get("unit") or ""
         lines = [
-            Forest(
-                r["model"], *(_percent(v[c]) for c in ("skill", "skill_low", "skill_high")),
+            Forest.of(
+                r["model"], (_percent(v[c]) for c in ("skill", "skill_low", "skill_high")),
                 beside=f"{number(v['value'])} {unit}".strip(), hollow=bool(r["clearly_worse"]),
                 clear=not r["clearly_worse"],
             )
@@ -194,8 +204,8 @@ def _forest(data: Record, rows: list[Record], metric: Record) -> Panel:
     scale = 100.0 if metric["kind"] == "skill" else 1.0
     baseline: list[Mark] = [Rule("x", 0.0, "Kaplan-Meier")] if metric["kind"] == "skill" else []
     lines = [
-        Forest(
-            row["model"], *(scale * plain_float(row[name]) for name in ("mean", "low", "high")),
+        Forest.of(
+            row["model"], (scale * plain_float(row[name]) for name in ("mean", "low", "high")),
             beside=row["group"] or "", hollow=row["may_be_best"] is False,
             clear=row["may_be_best"] is not False,
         )
@@ -208,8 +218,8 @@ def _differences(data: Record, rows: list[Record]) -> Panel:
     """Shares of the error of the reference model saved, in the order of the means."""
     reference = data["reference"]
     lines = [
-        Forest(
-            row["model"], *(_percent(row.get(c, 0.0)) for c in _TO_COX),
+        Forest.of(
+            row["model"], (_percent(row.get(c, 0.0)) for c in _TO_COX),
             hollow=not (row.get("to_cox_p") is not None and row["to_cox_p"] < 0.05),
         )
         for row in rows

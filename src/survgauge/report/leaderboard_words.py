@@ -160,10 +160,10 @@ def against_reference(rows: list[Record], reference: str, title: str) -> str | N
         what = "One model is" if len(clear) == 1 else f"{len(clear)} models are"
         return f"{what} clearly better than {name}: {listed(told)}{more}{adjusted}."
     best = max(there, key=lambda r: r["to_cox"])
-    told = f"{best['model']} {_saves(best)}, p {relation(best['to_cox_p'])}{adjusted}"
+    closest = f"{best['model']} {_saves(best)}, p {relation(best['to_cox_p'])}{adjusted}"
     if best["to_cox"] <= 0:
-        return f"Nothing beats {name}, which has the least error on average; {told}."
-    return f"Nothing clearly beats {name}: {told}."
+        return f"Nothing beats {name}, which has the least error on average; {closest}."
+    return f"Nothing clearly beats {name}: {closest}."
 
 
 def _saves(row: Record) -> str:

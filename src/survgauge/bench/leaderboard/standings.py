@@ -175,9 +175,9 @@ def standings(found: Matrix) -> list[Row]:
             "may_be_best": bool(best[k] >= LEVEL) if np.isfinite(best[k]) else None,
         }  # fmt: skip
         if cox is not None and k != place:
-            ends = measure.ends(cox.low[k, place], cox.high[k, place])
+            ends = measure.ends(float(cox.low[k, place]), float(cox.high[k, place]))
             row |= {
-                "to_cox": measure.back(cox.difference[k, place]), "to_cox_low": ends[0],
+                "to_cox": measure.back(float(cox.difference[k, place])), "to_cox_low": ends[0],
                 "to_cox_high": ends[1], "to_cox_p": cox.p_value[k, place],
                 "beats_cox": bool(cox.p_value[k, place] < LEVEL and cox.difference[k, place] > 0),
             }  # fmt: skip
