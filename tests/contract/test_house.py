@@ -241,6 +241,7 @@ def test_no_module_imports_a_private_module_of_another_package():
 
 def test_the_architecture_is_walked_in_a_dozen_steps():
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 250
     walk = text.split("## One call")[1].split("\n## ")[0]
     steps = re.findall(r"^\d+\. (.*)$", walk, re.MULTILINE)
     assert 5 <= len(steps) <= 12

@@ -137,7 +137,7 @@ class TermColumns:
             return
         self._convention = self._convention or found.convention
         self._support.merge(found.support)
-        self._s_moves |= found.s_moves
+        self._s_moves |= bool(found.s_moves)
         event = own = repeated(0.0, found.a.size)
         if isinstance(found.derivative, Derivative):
             event, own = (

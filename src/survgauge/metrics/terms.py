@@ -37,8 +37,9 @@ class Terms:
     derivative : Derivative, DistributionDerivative or None
         What of `a` moves with weights 1/G, or with the distribution inside intervals, where that is
         estimated from the test subjects.
-    s_moves : bool
-        Whether `s` moves with them too, because it is the weight of the subject.
+    s_moves : bool, optional
+        Whether `s` has weights 1/G too. It must be said where the metric looks at an estimated G
+        and `s` is not the weight of the subjects, because the standard error hangs on it.
     """
 
     a: Floats
@@ -46,12 +47,7 @@ class Terms:
     convention: dict[str, Any] = field(default_factory=dict)
     support: Support = field(default_factory=Support)
     derivative: Derivative | DistributionDerivative | None = None
-    s_moves: bool = False
-
-    @property
-    def all_moves(self) -> bool:
-        """Whether all of `a` moves with the weights, as where nobody but events has one."""
-        return isinstance(self.derivative, Derivative) and self.derivative.event is self.a
+    s_moves: bool | None = None
 
     @classmethod
     def of(cls, found: Any, weight: Floats, name: str = "terms") -> Terms:
@@ -92,6 +88,12 @@ class Terms:
         least = self.s[0] if stored_once(self.s) else self.s.min()
         if not least >= 0:
             raise InputError(f"{name}: s of Terms must be at least 0 and no NaN; got {least}")
+        silent = self.s_moves is None and isinstance(self.derivative, Derivative)
+        if silent and not np.array_equal(self.s, weight):
+            raise InputError(
+                f"{name}: s of Terms is not the weight of the subjects; say s_moves=True if it has "
+                "the weights 1/G that `derivative` is about, else s_moves=False"
+            )
         if not isinstance(self.support, Support) or not isinstance(self.convention, dict):
             raise InputError(
                 f"{name}: Terms must have a dict as convention and a Support as support; got "

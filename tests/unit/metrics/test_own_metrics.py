@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.estimators.estimated_g import Derivative
 from survgauge.estimators.surrogates import METHODS
 from survgauge.metrics.registry import REGISTRY
 
@@ -172,3 +173,39 @@ def test_a_method_returns_surrogates_of_all_subjects(function, said):
 def test_an_error_in_a_function_of_g_names_it():
     with pytest.raises(sg.InputError, match=r"censoring\(t, side\) failed with KeyError"):
         sg.evaluate({"a": CURVES}, Y, metrics=["ibs"], censoring=lambda t, side: {}[side])
+
+
+@pytest.mark.parametrize("in_divisor", [False, True])
+def test_the_estimation_of_g_moves_what_has_weights_by_g(in_divisor):
+    """The standard error is near that of the jackknife, which knows nothing of derivatives."""
+
+    def error(task, prediction, s_moves=in_divisor):
+        weight = task.weight * task.weights.event_weight
+        a = weight * np.abs(np.log1p(task.y.time) - np.log1p(prediction.times.median()))
+        moved = Derivative.of_events(a)
+        return sg.Terms(a, weight if in_divisor else task.weight, derivative=moved, s_moves=s_moves)
+
+    def silent(task, prediction):
+        return error(task, prediction, s_moves=None)
+
+    rng = np.random.default_rng(7)
+    time, free = rng.exponential(5, 200), rng.exponential(8, 200)
+    y = sg.Outcomes(np.minimum(time, free), time <= free)
+    curves = sg.SurvivalCurves([0, 60], np.exp(-np.outer(rng.uniform(0.1, 0.4, 200), [0, 60])))
+    sg.register_metric(sg.Metric(name="mine", title="Mine", terms=error, weights_by_g=True))
+    found = sg.evaluate(curves, y, metrics=["mine"]).scores[0]
+    values = np.array(
+        [
+            sg.evaluate(curves[kept], y[kept], metrics=["mine"], confidence=None).scores[0].value
+            for kept in (np.delete(np.arange(200), row) for row in range(200))
+        ]
+    )
+    jackknife = np.sqrt(199 / 200 * np.square(values - values.mean()).sum())
+    assert found.stderr == pytest.approx(jackknife, rel=0.05)
+
+    sg.register_metric(sg.Metric(name="silent", title="Silent", terms=silent, weights_by_g=True))
+    if in_divisor:
+        with pytest.raises(sg.InputError, match="say s_moves=True"):
+            sg.evaluate(curves, y, metrics=["silent"])
+    else:  # the divisor is the number of subjects, which has no weights by G
+        assert sg.evaluate(curves, y, metrics=["silent"]).scores[0].stderr == found.stderr
