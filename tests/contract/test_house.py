@@ -196,7 +196,8 @@ def test_metrics_are_listed_in_the_registry_only():
     quoted = "|".join(map(re.escape, REGISTRY))
     many = re.compile(rf'(?:"(?:{quoted})"[,\s]*){{3,}}')
     # What the paper published is data, and so is what people read first on a page.
-    allowed = {"metrics/registry.py"}
+    # The leaderboard compares six, whatever is registered.
+    allowed = {"metrics/registry.py", "bench/leaderboard/results.py"}
     found = [
         str(path.relative_to(SOURCE))
         for path in sorted(SOURCE.rglob("*.py"))

@@ -138,6 +138,7 @@ def _tell(board: Board) -> None:
     import numpy as np
 
     from .._tools.text import columns, width
+    from ..bench.leaderboard.results import METRICS
 
     main = board.averaged().scores
     main = main[main["track"] == "main"]
@@ -148,7 +149,7 @@ def _tell(board: Board) -> None:
     table = -np.expm1(ratio)  # as on the page: of the mean logarithm of the ratio
     table["uno"] = main[main["metric"] == "uno"].groupby(by)["value"].mean()
     counts = main.groupby(by)["dataset"].nunique()
-    asked = ("mae_within", "ibs", "uno")
+    asked = METRICS[:3]  # mae_within, ibs, uno
     table = table.reindex(columns=list(asked)).sort_values("mae_within", ascending=False)
     rows = [
         [*map(str, key), str(counts[key]), *(_number(row[m]) for m in asked)]

@@ -25,7 +25,7 @@ ENGINES = ("local", "dask")
 _POOLS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA")
 
 
-class Task(Protocol):
+class Computation(Protocol):
     """What a worker is handed: a cell, and how to run it."""
 
     @property
@@ -41,7 +41,7 @@ class Task(Protocol):
 
 
 #: What is told about every cell that is done.
-_Report = Callable[[Task, Outcome], None]
+_Report = Callable[[Computation, Outcome], None]
 
 
 def check_engine(engine: Any, scheduler: str | None, jobs: int | None) -> Any:
@@ -61,11 +61,11 @@ def check_engine(engine: Any, scheduler: str | None, jobs: int | None) -> Any:
 
 
 def run_tasks(
-    store: Store, tasks: Sequence[Task], client: Any, jobs: int, shown: RunProgress
+    store: Store, tasks: Sequence[Computation], client: Any, jobs: int, shown: RunProgress
 ) -> None:
     """Run tasks, on a cluster if there is a client; each outcome is kept as soon as it is there."""
 
-    def done(task: Task, outcome: Outcome) -> None:
+    def done(task: Computation, outcome: Outcome) -> None:
         store.put(task.cell, outcome)
         shown.done(task.cell, outcome.status, outcome.seconds, outcome.message)
 
@@ -84,13 +84,13 @@ def run_tasks(
 
 def _each(
     store: Store,
-    tasks: Sequence[Task],
+    tasks: Sequence[Computation],
     width: int,
     submit: Callable[..., Any],
     first: Callable[[list[Any]], Iterable[Any]],
-) -> Iterator[tuple[Task, Any]]:
+) -> Iterator[tuple[Computation, Any]]:
     """Tasks with their futures as they are done; `width` of them are under way."""
-    waiting, under_way = deque(tasks), dict[Any, Task]()
+    waiting, under_way = deque(tasks), dict[Any, Computation]()
     while waiting or under_way:
         while waiting and len(under_way) < width:
             task = waiting.popleft()
@@ -99,7 +99,7 @@ def _each(
             yield under_way.pop(future), future
 
 
-def _collected(task: Task, future: Any) -> Outcome:
+def _collected(task: Computation, future: Any) -> Outcome:
     """Outcome of a task; errors of the cell itself are outcomes, this one is its worker's."""
     error = future.exception()
     if error is None:
@@ -112,7 +112,9 @@ def _collected(task: Task, future: Any) -> Outcome:
 # -- processes of this machine -----------------------------------------------------------------
 
 
-def _run_in_processes(store: Store, tasks: Sequence[Task], jobs: int, report: _Report) -> None:
+def _run_in_processes(
+    store: Store, tasks: Sequence[Computation], jobs: int, report: _Report
+) -> None:
     """Run tasks in `jobs` processes of this machine.
 
     Where one of them takes its process along, all that were under way are lost with it: alone, it
@@ -172,7 +174,7 @@ def _work(parent: int, *given: Any) -> Outcome:
     return _execute(*given)
 
 
-def _execute(task: Task, *given: Any) -> Outcome:
+def _execute(task: Computation, *given: Any) -> Outcome:
     return task.run(*given)
 
 
@@ -201,7 +203,9 @@ def client_of(cluster: Any, scheduler: str | None) -> Iterator[Any]:
         client.close()
 
 
-def _run_on_cluster(store: Store, tasks: Sequence[Task], client: Any, report: _Report) -> None:
+def _run_on_cluster(
+    store: Store, tasks: Sequence[Computation], client: Any, report: _Report
+) -> None:
     """Run tasks on a cluster; results come home and are written here.
 
     A worker that is lost costs its unfinished cells nothing but time: Dask gives them to others.

@@ -30,7 +30,7 @@ from ..experiment.grid import digest, slug
 from ..experiment.process import ONE_CELL, CellTimeoutError, limit_threads, time_limit
 from ..experiment.specs import look_in
 from .entrants import Entrant
-from .problems import Design, Problem, Split, problem_of
+from .problems import Design, PreparedFold, Problem, problem_of
 from .spaces import draw
 
 #: As a model comes, and after a search for the least IBS or the least time error.
@@ -44,7 +44,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True)
-class Cell:
+class BoardCell:
     """A model on one fold; with `tuned` both searches, which share their fits."""
 
     design: Design
@@ -170,7 +170,7 @@ class _Fit:
         return {"status": "ok", "message": "", **spent, "chosen": chosen}
 
 
-def _chosen(cell: Cell, problem: Problem, split: Split) -> dict[str, _Fit]:
+def _chosen(cell: BoardCell, problem: Problem, split: PreparedFold) -> dict[str, _Fit]:
     """Fit with the parameters of each setting; equal parameters are fitted once."""
     seed = cell.integer("model")
 
@@ -212,7 +212,7 @@ def _fitted(
     return _Fit(arrays, between - begun, time.perf_counter() - between, params)
 
 
-def _search(cell: Cell, problem: Problem, split: Split) -> dict[str, Mapping[str, Any]]:
+def _search(cell: BoardCell, problem: Problem, split: PreparedFold) -> dict[str, Mapping[str, Any]]:
     """Parameters with the least loss on inner folds of the training rows, for each criterion."""
     rng = cell.design.stream("search", *map(str, cell.names().values()))
     draws = [{}, *(draw(cell.model.name, rng) for _ in range(DRAWS - 1))]
@@ -238,12 +238,12 @@ def _search(cell: Cell, problem: Problem, split: Split) -> dict[str, Mapping[str
 
 
 def _held_out(
-    cell: Cell,
+    cell: BoardCell,
     params: Mapping[str, Any],
     number: int,
     folds: Any,
     problem: Problem,
-    split: Split,
+    split: PreparedFold,
 ) -> Prediction:
     """Predictions for all training subjects, each from the inner fold that held it out."""
     X, y, parts = split.X_train, split.y_train, list[tuple[Any, Arrays]]()

@@ -98,7 +98,7 @@ class Design:
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class PreparedFold:
     """Training and test part of a fold, prepared from the training rows alone."""
 
     X_train: Floats
@@ -161,7 +161,7 @@ class Problem:
 
     @cached_property
     def folds(self) -> tuple[Ints, ...]:
-        """Fold of each subject, for each repeat."""
+        """PreparedFold of each subject, for each repeat."""
         design = self.design
         return tuple(
             SurvivalKFold(design.folds, design.integer("folds", *self.place, repeat)).folds(self.y)
@@ -185,7 +185,7 @@ class Problem:
         rows = np.sort(self.rows[self.folds[repeat] == fold])
         return sha256("".join(f"{row}\n" for row in rows.tolist()).encode()).hexdigest()
 
-    def split(self, repeat: int, fold: int) -> Split:
+    def split(self, repeat: int, fold: int) -> PreparedFold:
         """Fill, encode and standardise, learning from training rows alone."""
         where = self.folds[repeat]
         train, test = np.flatnonzero(where != fold), np.flatnonzero(where == fold)
@@ -196,7 +196,7 @@ class Problem:
         if not names:  # one column of zeros, so that every model can be fitted
             X_train, X_test = np.zeros((len(train), 1)), np.zeros((len(test), 1))
             names = ("nothing",)
-        return Split(X_train, self.y[train], X_test, train, test, names)
+        return PreparedFold(X_train, self.y[train], X_test, train, test, names)
 
     def ids(self) -> list[str]:
         """Names of the subjects in files: a keyed hash, so that they tell nothing of the order.

@@ -20,11 +20,11 @@ from ..experiment.progress import RunProgress
 from ..experiment.specs import looking_in
 from ..models import FACTS, available
 from .entrants import Submitted, entrants
-from .fitting import DRAWS, INNER_FOLDS, SETTINGS, Cell, FitTask
+from .fitting import DRAWS, INNER_FOLDS, SETTINGS, BoardCell, FitTask
 from .problems import Design, Problem, problems
 from .results import BASELINE, COLUMNS, Board, frame_of
 from .scoring import Name, scored
-from .store import BOARD, BoardStore, Plan, cell_of, submissions
+from .store import BOARD, BoardPlan, BoardStore, cell_of, submissions
 
 #: Models that are made for several causes, which these datasets do not have.
 _OF_CAUSES = ("aalen_johansen", "cause_specific_cox")
@@ -145,7 +145,7 @@ def _saying_what_is_kept(store: BoardStore) -> Iterator[None]:
         raise KeyboardInterrupt(told) from interrupt
 
 
-def _plan(design: Design, models: Any, settings: tuple[str, ...]) -> tuple[Plan, list[str]]:
+def _plan(design: Design, models: Any, settings: tuple[str, ...]) -> tuple[BoardPlan, list[str]]:
     """Add the baseline; leave out, by a line each, what is not installed, if nobody named it."""
     told = []
     if models is None:
@@ -161,14 +161,14 @@ def _plan(design: Design, models: Any, settings: tuple[str, ...]) -> tuple[Plan,
         found = [*entrants([BASELINE]), *found]
     for model in found:
         model.build(0)  # a wrong parameter or a missing package shows before the run
-    return Plan(design, found, settings), told
+    return BoardPlan(design, found, settings), told
 
 
 # -- scores ----------------------------------------------------------------------------------------
 
 
 def score_store(
-    store: BoardStore, plan: Plan, made: Iterable[Problem], command: str, begun: float
+    store: BoardStore, plan: BoardPlan, made: Iterable[Problem], command: str, begun: float
 ) -> Board:
     """Score everything in a store that belongs to a plan, with all submissions."""
     rows = {name: list[dict[str, Any]]() for name in ("scores", "pairs", "cells", "datasets")}
@@ -206,7 +206,7 @@ def score_store(
 
 
 def _predictions(
-    store: BoardStore, plan: Plan, problem: Problem, repeat: int, given: Mapping[str, Any]
+    store: BoardStore, plan: BoardPlan, problem: Problem, repeat: int, given: Mapping[str, Any]
 ) -> tuple[dict[Name, list[Arrays | None]], list[dict[str, Any]]]:
     """Predictions of each fold by model and settings, and the rows of the table of fits."""
     models, told = dict[Name, list[Arrays | None]](), list[dict[str, Any]]()
@@ -230,7 +230,7 @@ def _predictions(
     return models, told
 
 
-def plan_cells(plan: Plan, problem: Problem, repeat: int, fold: int) -> list[Cell]:
+def plan_cells(plan: BoardPlan, problem: Problem, repeat: int, fold: int) -> list[BoardCell]:
     """Fits of a plan on one fold."""
     found = plan.cells([problem])
     return [cell for cell in found if (cell.repeat, cell.fold) == (repeat, fold)]

@@ -13,7 +13,7 @@ from ...errors import InputError
 from ..experiment.files import Arrays, DamagedError, read_json
 from ..experiment.store import Store
 from .entrants import Recorded, can_be_tuned
-from .fitting import SETTINGS, Cell
+from .fitting import SETTINGS, BoardCell
 from .problems import Design, Problem
 from .results import BASELINE
 
@@ -24,13 +24,13 @@ BOARD, SUBMISSIONS = "board", "submissions"
 class BoardStore(Store):
     """Store of a leaderboard: predictions of each fold, times, failures, submissions, the board."""
 
-    def arrays(self, cell: Cell) -> Arrays | None:
+    def arrays(self, cell: BoardCell) -> Arrays | None:
         """Predictions of a fit; None where there are none or they are damaged."""
         with suppress(InputError):
             return self.inputs(cell)[0]  # type: ignore[arg-type]
         return None
 
-    def broken(self, cells: Iterable[Cell]) -> dict[Path, str]:
+    def broken(self, cells: Iterable[BoardCell]) -> dict[Path, str]:
         """Files of finished fits that are damaged, or whose predictions are gone."""
         found = self.damaged(list(cells))  # type: ignore[arg-type]
         finished = self._listed("cells")
@@ -42,7 +42,7 @@ class BoardStore(Store):
                     found[self.root / kind / f"{path}{ending}"] = "its predictions are gone"
         return found
 
-    def rows(self, cell: Cell) -> list[dict[str, Any]]:
+    def rows(self, cell: BoardCell) -> list[dict[str, Any]]:
         """Rows of the table of fits: what it cost, or why it failed."""
         table = self._undamaged("cells", cell)  # type: ignore[arg-type]
         if table is not None:
@@ -65,12 +65,12 @@ class BoardStore(Store):
                     "another store"
                 )
 
-    def recorded(self) -> Plan:
+    def recorded(self) -> BoardPlan:
         """Read what the last run fitted."""
         try:
             record = read_json((self.root / "plan.json").read_bytes())
             models = [Recorded(each) for each in record["models"]]
-            return Plan(Design.read(record), models, tuple(record["settings"]))
+            return BoardPlan(Design.read(record), models, tuple(record["settings"]))
         except FileNotFoundError:
             raise InputError(
                 f"{self.root} holds no leaderboard; survgauge bench leaderboard makes one"
@@ -80,7 +80,7 @@ class BoardStore(Store):
 
 
 @dataclass(frozen=True)
-class Plan:
+class BoardPlan:
     """What a run fits: tasks, models, settings."""
 
     design: Design
@@ -92,7 +92,7 @@ class Plan:
         models = [model.identity() for model in self.models]
         return {**self.design.to_dict(), "models": models, "settings": list(self.settings)}
 
-    def cells(self, made: Iterable[Problem]) -> list[Cell]:
+    def cells(self, made: Iterable[Problem]) -> list[BoardCell]:
         """All fits; models vary fastest, so that neighbours share their data."""
         kinds = sorted({settings != SETTINGS[0] for settings in self.settings})
         return [
@@ -106,10 +106,10 @@ class Plan:
         ]
 
 
-def cell_of(problem: Problem, repeat: int, fold: int, model: Any, tuned: bool = False) -> Cell:
+def cell_of(problem: Problem, repeat: int, fold: int, model: Any, tuned: bool = False) -> BoardCell:
     """Make the fit of a model on a fold."""
     content = problem.checksum + problem.fold_checksum(repeat, fold)
-    return Cell(problem.design, *problem.place, repeat, fold, model, tuned, content)
+    return BoardCell(problem.design, *problem.place, repeat, fold, model, tuned, content)
 
 
 def submissions(store: BoardStore) -> dict[str, dict[str, Any]]:
