@@ -23,6 +23,12 @@ _SECONDS = {
 }
 
 
+def check_unit(unit: Any) -> None:
+    """Refuse a unit that is no text."""
+    if not isinstance(unit, str):
+        raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
+
+
 def in_unit(values: Any, argument: str, unit: str) -> Any:
     """Return durations as numbers of a unit; anything else as it is, but for dates.
 

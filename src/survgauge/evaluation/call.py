@@ -12,6 +12,7 @@ from .._tools.arrays import Floats, probability, vector
 from .._tools.frames import in_memory
 from .._tools.random import check_seed
 from .._tools.writing import call_text, provenance
+from ..data.durations import check_unit
 from ..data.intervals import IntervalOutcomes
 from ..data.outcomes import Outcomes
 from ..errors import InputError
@@ -161,8 +162,7 @@ def evaluate(
     """
     given = dict(locals())
     made = provenance(call_text(evaluate, given))
-    if not isinstance(unit, str):
-        raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
+    check_unit(unit)
     if isinstance(y_test, IntervalOutcomes):
         refuse_settings(evaluate, given)
     if landmark is not None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._tools.arrays import one_number, shown, whole_number
 from ..._tools.random import check_seed
+from ...data.durations import check_unit
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import InputError, UndefinedMetricError
@@ -128,8 +129,7 @@ def audit(
     limit = one_number(max_bias)
     if not limit > 0:
         raise InputError(f"max_bias must be a share above 0, such as 0.15; got {shown(max_bias)}")
-    if not isinstance(unit, str):
-        raise InputError(f"unit must be a word, such as 'days'; got {unit!r}")
+    check_unit(unit)
     y, subject_weight = y.sampled(sample_weight, "y_test")
     weight = (
         None if subject_weight is None else subject_weight / np.where(y.weight > 0, y.weight, 1.0)
