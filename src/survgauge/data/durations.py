@@ -37,6 +37,7 @@ def in_unit(values: Any, argument: str, unit: str) -> Any:
     >>> in_unit([2.0, 3.0], "time", "days")
     [2.0, 3.0]
     """
+    check_unit(unit)
     array = to_numpy(values, argument)
     if array.dtype == object:
         array = _of_objects(array, argument)

@@ -10,7 +10,7 @@ import numpy as np
 from .._tools.arrays import LARGEST, Bools, Floats, frozen, read_only, vector
 from ..errors import InputError
 from .causes import Codes, cause_code, read_events, several_causes
-from .durations import check_unit, in_unit
+from .durations import in_unit
 from .outcome_parts import (
     Weighted,
     joined_entry,
@@ -99,8 +99,7 @@ class Outcomes(Weighted):
         unit: str = "",
         copy: bool = True,
     ) -> None:
-        check_unit(unit)
-        if unit:
+        if not isinstance(unit, str) or unit:
             time = in_unit(time, "time", unit)
             entry = None if entry is None else in_unit(entry, "entry", unit)
         times = vector(time, "time", minimum=0.0, largest=LARGEST)
