@@ -265,12 +265,19 @@ def columns_of_arrays(
     if size >= n:
         columns.add(scored(slice(0, n), plan, predictions))
         return columns
-    # Metrics that look at all steps of the baseline score it first, in few parts: what they hold
-    # of it, what they hold of models, and the tables of other metrics are then not held at once.
+    # What one part holds need not be held with that of the next: metrics that look at all steps of
+    # the baseline score it first, in few chunks, and time errors, with their tables of the
+    # reference set, come last.
     reading = replace(plan, metrics=tuple(metric for metric in metrics if metric.reads))
-    beside = replace(plan, reads_baseline=False)
+    last = tuple(m for m in metrics if m.family == "time" and not m.reads)
+    others = tuple(metric for metric in metrics if metric not in last)
+    beside, errors = (replace(plan, metrics=own, reads_baseline=False) for own in (others, last))
     few = max(n // 8, LEAST_ROWS)
-    for own, models, most in ((reading, {}, few), (beside, predictions, size)):
+    for own, models, most in (
+        (reading, {}, few), (beside, predictions, size), (errors, predictions, size),
+    ):  # fmt: skip
+        if not own.metrics:
+            continue
         score = partial(scored, plan=own, models=models)
         score(slice(0, 1))  # the reference's tables, before several threads look at them
         parts = list(chunks(n, size=most))

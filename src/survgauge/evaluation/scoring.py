@@ -130,7 +130,10 @@ def part_of(plan: ChunkPlan, task: Task, predictions: dict[str, Prediction]) -> 
 def _score_means(
     part: Part, plan: ChunkPlan, task: Task, predictions: dict[str, Prediction]
 ) -> None:
-    """Score the means of each family: what its metrics look up together ends with it."""
+    """Score the means of each family: what its metrics look up together ends with it.
+
+    Time errors that stop within what the data support look up times of their own.
+    """
     metrics = plan.kind("mean")
     models: dict[ModelName, Prediction] = dict(predictions.items())
     if any(map(plan.scores_baseline, metrics)):
@@ -141,7 +144,7 @@ def _score_means(
             for name, prediction in models.items()
             if prediction.curves is not None and (plan.reads_baseline or name is not BASELINE)
         }
-    by_family = attrgetter("family")
+    by_family = attrgetter("family", "within_horizon")
     for _, family in groupby(sorted(metrics, key=by_family), by_family):
         own = task.subset(slice(0, len(task.y)))
         for metric in family:
