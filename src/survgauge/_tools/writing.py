@@ -10,11 +10,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-import numpy
-import scipy
 
 from .. import __version__
 from ..errors import InputError
@@ -128,8 +126,8 @@ def provenance(call: str, inputs: Iterable[dict[str, Any]] = ()) -> dict[str, An
         "date": now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         "version": __version__,
         "computed_with": (
-            f"Python {platform.python_version()}, NumPy {numpy.__version__}, "
-            f"SciPy {scipy.__version__}"
+            f"Python {platform.python_version()}, NumPy {version('numpy')}, "
+            f"SciPy {version('scipy')}"
         ),
         "call": call,
         "inputs": list(inputs),

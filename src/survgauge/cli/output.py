@@ -9,12 +9,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._tools.progress import Tell, telling
 from .._tools.text import Visible, visible, width
 from .._tools.writing import write_atomically
-from ..evaluation.text import Line
+
+if TYPE_CHECKING:  # help is shown without NumPy
+    from ..evaluation.text import Line
 
 
 def write_lines(lines: Iterable[Line]) -> None:

@@ -32,7 +32,8 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_evaluate(files, capsys):
+def test_evaluate(files, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")  # room for the titles of metrics
     command = ["evaluate", "--test", str(files / "test.csv"), "--train", str(files / "test.csv")]
     command += ["--pred", f"cox={files / 'cox.csv'}", "--pred", f"lr={files / 'lr.csv'}"]
     page = files / "page.html"

@@ -312,7 +312,7 @@ def _in_grid_order(path: Path, names: list[str], grid: Floats) -> list[str]:
             f"the grid as names of columns; got {', '.join(names[:3])}"
         )
     times = np.array([float(number) for number in numbers])
-    order = np.argsort(times)
+    order = np.argsort(times, kind="stable")
     if len(times) != len(grid) or not np.allclose(times[order], grid, rtol=1e-6, atol=1e-9):
         raise InputError(
             f"{path}: curves must be at the {len(grid)} times of the task's grid file; got "

@@ -37,6 +37,12 @@ def integral(function, points):
     return sum(pieces)
 
 
+def _end_of_linear_tail(curve):
+    """Where the line from 1 through the last point reaches 0, and quadrature must stop."""
+    s, last = float(curve.last_survival[0]), float(curve.last_time[0])
+    return last / (1 - s) if s < 1 else last
+
+
 def naive_crps(curve, time, event):
     """CRPS of one subject by quadrature on `SurvivalCurves.at`."""
     last = float(curve.last_time[0])
@@ -44,11 +50,12 @@ def naive_crps(curve, time, event):
     end = last if curve.tail == "hold" else max(last, time)
     stop = min(time, end)
     survival = lambda t: float(curve.at(np.array([t]))[0, 0])  # noqa: E731
-    inside = grid[grid < stop]
+    kinks = np.append(grid, _end_of_linear_tail(curve))
+    inside = kinks[kinks < stop]
     total = integral(lambda t: (1 - survival(t)) ** 2, np.concatenate(([0.0], inside, [stop])))
     if not event:
         return total
-    inside = grid[(grid > stop) & (grid < end)]
+    inside = kinks[(kinks > stop) & (kinks < end)]
     total += integral(lambda t: survival(t) ** 2, np.concatenate(([stop], inside, [end])))
     if curve.tail == "hold":
         return total
@@ -105,8 +112,7 @@ def naive_crps_until(curve, time, event, tau):
     survival = lambda t: float(curve.at(np.array([t]))[0, 0])  # noqa: E731
     end = min(tau, float(curve.last_time[0])) if curve.tail == "hold" else tau
     stop = min(time, end)
-    s, last = float(curve.last_survival[0]), float(curve.last_time[0])
-    kinks = np.append(np.ravel(curve.times), last / (1 - s) if s < 1 else last)
+    kinks = np.append(np.ravel(curve.times), _end_of_linear_tail(curve))
     inside = kinks[kinks < stop]
     total = integral(lambda t: (1 - survival(t)) ** 2, np.concatenate(([0.0], inside, [stop])))
     if event and time < tau:
