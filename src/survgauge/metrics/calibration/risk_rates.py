@@ -16,7 +16,7 @@ import numpy as np
 from ..._tools.arrays import Bools, Floats, Ints, sorting_order
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
-from ...estimators.aalen_johansen import AalenJohansen, coded, free_at
+from ...estimators.aalen_johansen import AalenJohansen, coded
 from ...estimators.kaplan_meier import KaplanMeier, RiskTable
 
 #: Intervals between the times at which curves on long grids are read.
@@ -266,9 +266,14 @@ def group_rates(y: Outcomes, s: Floats, rows: list[Ints], time: float) -> GroupR
     columns: list[tuple[float, ...]] = []
     for members in rows:  # a handful of groups, never subjects
         group, w = y[members], y.weight[members]
-        found, expected = free_at(group, None, time), 1 - np.average(s[members], weights=w)
-        events = w[group.event & (group.time <= time)].sum()
-        known = w.sum(), 1 - found.value, expected, found.stderr**2, events, found.open_ended
-        columns.append(known)
+        table = RiskTable.of(group)
+        known = table.times <= time
+        n, d, end = table.at_risk[known], table.events[known], table.survival()[-1]
+        with np.errstate(divide="ignore"):  # where all had the event
+            free, spread = np.prod(1 - d / n), np.sum(d / (n * (n - d)))
+        expected = 1 - np.average(s[members], weights=w)
+        variance = free**2 * spread if free > 0 else 0.0
+        open_ended = table.times[-1] < time and end > 0
+        columns.append((w.sum(), 1 - free, expected, variance, d.sum(), open_ended))
     size, observed, expected, variance, events, open_ended = np.array(columns, dtype=np.float64).T
     return GroupRates(size, observed, expected, variance, events, int(open_ended.sum()))

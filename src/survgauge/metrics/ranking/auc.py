@@ -41,23 +41,27 @@ class CasesAndControls(NamedTuple):
     time: Floats
     #: Weights as a case from the own time on, 0 of who is none.
     case: Floats
-    #: Frequency times sampling weight.
-    weight: Floats
+    #: Frequency times sampling weight; None: all count alike.
+    weight: Floats | None
     #: Weights as a control from the own time on, of who had another event; None: nobody had.
     other: Floats | None
 
     def ordered(self, rows: Ints) -> CasesAndControls:
         """The same subjects in another order."""
-        other = None if self.other is None else self.other[rows]
-        return CasesAndControls(self.time[rows], self.case[rows], self.weight[rows], other)
+        weight, other = (None if part is None else part[rows] for part in self[2:])
+        return CasesAndControls(self.time[rows], self.case[rows], weight, other)
 
-    def at(self, t: float, survivor_weight: Floats) -> tuple[Floats, Floats]:
+    def at(self, t: float, survivor_weight: Floats) -> tuple[Floats, Floats | Bools]:
         """Weights of the cases and of the controls at a time, given 1/G of those event-free then.
 
-        Products with flags, because `numpy.where` takes much longer to choose at random.
+        Where controls weigh alike they are flags, which are counted much faster than weights are
+        added up. Products with flags, because `numpy.where` takes much longer to choose at random.
         """
         seen = self.time <= t
-        case, control = seen * self.case, ~seen * self.weight
+        case = seen * self.case
+        if self.weight is None and self.other is None and survivor_weight.size == 1:
+            return case, ~seen & (survivor_weight > 0)
+        control = ~seen * (1.0 if self.weight is None else self.weight)
         control *= survivor_weight
         if self.other is not None:
             control += seen * self.other
@@ -98,14 +102,16 @@ class AucSetting:
     @cached_property
     def subjects(self) -> CasesAndControls:
         """Subjects in their own order."""
-        y, subject = self.y, np.ones(len(self.y)) if self.weight is None else self.weight
-        weight = subject * (self.weights.event_weight if self.method == "ipcw" else y.event)
+        y = self.y
+        weight = 1.0 * (self.weights.event_weight if self.method == "ipcw" else y.event)
+        if self.weight is not None:
+            weight *= self.weight
         other, time = None, y.time
         if self._other.any() and self.controls == "without_event":
             other = np.where(self._other, weight, 0.0)
         if self.convention.censored_at_t == "event_free":
             time = np.where(y.event, time, np.nextafter(time, np.inf))
-        return CasesAndControls(time, np.where(self._other, 0.0, weight), subject, other)
+        return CasesAndControls(time, np.where(self._other, 0.0, weight), self.weight, other)
 
     def survivor_weight(self, t: float) -> Floats:
         """1/G(t) of subjects who are event-free past t, 0 where G = 0: one number, or one each."""
@@ -127,7 +133,8 @@ class AucSetting:
         cases = asked >= np.min(subjects.time, where=subjects.case > 0, initial=np.inf)
         controls = np.zeros(asked.size, dtype=np.bool_)
         if not self.weights.by_subject:
-            controls = asked < np.max(subjects.time, where=subjects.weight > 0, initial=0.0)
+            present = True if subjects.weight is None else subjects.weight > 0
+            controls = asked < np.max(subjects.time, where=present, initial=0.0)
         for k in np.flatnonzero(~controls):
             controls[k] = subjects.at(asked[k], self.survivor_weight(asked[k]))[1].any()
         return {
@@ -287,7 +294,7 @@ def _points(
         free = setting.survivor_weight(t)
         case, control = subjects.at(t, free[rows] if columns is None and free.size > 1 else free)
         if columns is not None:
-            rows = np.flatnonzero(case + control)
+            rows = np.flatnonzero((case > 0) | control.astype(np.bool_, copy=False))
             order, first = _by_risk(next(columns)[rows])
             rows = rows[order]
             case, control = case[rows], control[rows]
@@ -310,7 +317,7 @@ def _by_risk(risk: Floats) -> tuple[Ints, Ints | None]:
 
 
 def _compared(
-    case: Floats, control: Floats, first: Ints | None, contributions: bool
+    case: Floats, control: Floats | Bools, first: Ints | None, contributions: bool
 ) -> tuple[float, Floats | None]:
     """Share of the pairs of case and control in which the case has the higher risk (ties: half).
 
@@ -344,20 +351,18 @@ class _Below(NamedTuple):
     total: float
 
 
-def _below(weight: Floats, first: Ints | None) -> _Below:
-    """Add up weights in order of risk.
+def _below(weight: Floats | Bools, first: Ints | None) -> _Below:
+    """Add up weights, or count flags, in order of risk.
 
     Where all risks differ a subject's own weight is whole: as a rule it is in one role only.
     """
-    level = weight if first is None else np.add.reduceat(weight, first)
-    below = np.cumsum(level)
+    kind = np.int32 if weight.dtype == np.bool_ else np.float64
+    level = weight if first is None else np.add.reduceat(weight, first, dtype=kind)
+    below = np.cumsum(level, dtype=kind)
     total = float(below[-1])  # the last of these sums, so that all is exactly 1
     if first is not None:
-        below -= level / 2
-        del level
-        below = np.repeat(below, np.diff(first, append=weight.size))
-    below /= total
-    return _Below(below, total)
+        below = np.repeat(below - level / 2, np.diff(first, append=weight.size))
+    return _Below(below / total, total)
 
 
 def _through_g(setting: AucSetting, influence: Floats, t: float) -> Floats | float:
