@@ -50,7 +50,7 @@ def tail_area(last: float | Floats, s: float | Floats, tail: str, stop: float = 
     """Area under the tail from `last` to `stop` (infinite where the curve never falls)."""
     last, s = np.asarray(last, dtype=np.float64), np.asarray(s, dtype=np.float64)
     width = np.maximum(stop - last, 0.0)
-    if tail == "hold":
+    if tail == "hold" or not width.any():
         return np.zeros(np.broadcast(last, s).shape)
     if tail == "nan":
         return np.where((s > 0) & (width > 0), np.nan, 0.0)

@@ -17,6 +17,7 @@ from .._tools.arrays import (
     probability,
     repeated,
     sorted_outcomes,
+    stored_once,
     to_numpy,
 )
 from ..data.interpolation import check_tail, reached_by_steps, tail_area, tail_time
@@ -24,6 +25,8 @@ from ..data.outcomes import Outcomes
 from ..errors import InputError, one_of
 
 AREAS = ("step", "trapezoid")
+#: Instead of nobody at risk, where a share of them is taken.
+_LEAST = np.finfo(np.float64).tiny
 
 
 class RiskTable:
@@ -38,7 +41,11 @@ class RiskTable:
     ) -> None:
         self.times, self.events, self._total = times, events, total
         # From the end, so that the last group is exactly its own size.
-        self.at_risk: Floats = np.cumsum(total[::-1])[::-1]
+        self.at_risk: Floats = (
+            np.arange(float(total.size), 0.0, -1.0)
+            if stored_once(total)
+            else np.cumsum(total[::-1])[::-1]
+        )
         self._by_entry = awaited is not None
         if awaited is not None:
             found = self.at_risk - awaited
@@ -94,7 +101,7 @@ class RiskTable:
         n, jumps = self.at_risk[at], self.events[at]
         if censoring:
             n, jumps = n - jumps, self.censored[at]
-        share = jumps / np.where(jumps > 0, n, 1.0)  # nobody may be at risk where nobody jumps
+        share = jumps / np.maximum(n, _LEAST)  # nobody may be at risk where nobody jumps
         if restart and self._by_entry:
             share[(share >= 1) & (self.times[at] < self.times[-1])] = 0.0
         padded = np.ones(n.size + 1)

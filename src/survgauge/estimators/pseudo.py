@@ -118,6 +118,8 @@ class PseudoMeans:
         Cause of which the mean time is free; None: there is one kind of event.
     leaving : bool
         Whether the subjects are members of the set, each of whom is left out in turn.
+    tables : _Tables, optional
+        What the others say, where it is known.
     """
 
     def __init__(
@@ -127,10 +129,12 @@ class PseudoMeans:
         area: str = "step",
         code: int | None = None,
         leaving: bool = False,
+        tables: _Tables | None = None,
     ) -> None:
         if leaving:
             check_members(reference.y, ~reference.y.event, " of censored subjects")
-        tables = _Tables.of(reference, tail, area, code, leaving)
+        if tables is None:
+            tables = _Tables.of(reference, tail, area, code, leaving)
         self.others = reference.size + tables.sign
         self.mean, self.beyond = float(tables.end - tables.later[0]), 0.0
         if code is None:
@@ -189,19 +193,23 @@ def pseudo_of_all(
     leaving: bool,
 ) -> Floats:
     """Return the pseudo-observations of everybody, by their times and events (of the cause)."""
-    means = PseudoMeans.of(reference, tail, "step", code, leaving)
-    tables = _Tables.of(reference, tail, "step", code, leaving)
     whole = reference if code is None else reference.whole
     if leaving:
         check_members(whole.y)
+    tables = _Tables.of(reference, tail, "step", code, leaving)
+    means = PseudoMeans(reference, tail, "step", code, leaving, tables)
     if means.others <= 0:  # the only member
         return np.full(time.size, means.mean)
-    values = means.at(time, look_up(tables.times, time, "right"))
+    # Observed times up to the own, and event times among the first observed ones.
+    observed = look_up(whole.table.times, time, "right")
+    events_among = np.append(0, np.cumsum(whole.table.events > 0, dtype=np.int32))
+    values = means.at(time, events_among[observed])
     died, sign = np.flatnonzero(event), tables.sign
-    t, own = time[died], own[died]
-    j, passed = look_up(tables.times, t, "left"), look_up(tables.times, t, "right")
-    n = np.append(whole.table.at_risk, 0.0)[look_up(whole.table.times, t, "left")]
-    count = np.where(passed > j, np.append(tables.hazard, 0.0)[j], 0.0) * n
+    t, own, until = time[died], own[died], observed[died]
+    before = until - (np.append(-1.0, whole.table.times)[until] == t)
+    j, passed = events_among[before], events_among[until]
+    n = np.append(whole.table.at_risk, 0.0)[before]
+    count = np.append(tables.hazard, 0.0)[j] * (passed > j) * n
     others = n + sign > 1e-9  # nobody else is left after somebody who was alone
     share = np.divide(1.0, n + sign, out=np.zeros(t.size), where=others)
     usual = np.divide(count, n, out=np.zeros(t.size), where=n > 0) * tables.survival[j]
@@ -220,8 +228,10 @@ def pseudo_of_all(
 
 def check_members(y: Outcomes, rows: Any = slice(None), who: str = "") -> None:
     """Refuse members of whom no whole subject can be left out."""
+    if not y.weighted:
+        return
     weight = y.weight[rows]
-    if y.weighted and weight.size and weight.min() < 1:
+    if weight.size and weight.min() < 1:
         raise InputError(
             f"weight{who} must be at least 1 for pseudo-observations in sample (one unit is left "
             f"out); got {weight.min():g}; pass y_train instead"

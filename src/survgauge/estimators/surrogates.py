@@ -380,13 +380,13 @@ def pseudo_observations(
     """
     setting = make_setting(y_true, y_train, tail=tail, tau=tau, cause=cause, entry=cause is None)
     y, ref = setting.y, setting.reference
-    found = np.empty(len(y))
+    own = y.event if setting.cause is None else setting.value < ref.stop
+    if not setting.by_entry:
+        return pseudo_of_all(ref, y.time, y.event, own, tail, setting.code, setting.in_sample)
     entry = np.zeros(len(y)) if y.entry is None else y.entry
-    if setting.by_entry:
-        found = pseudo_given_entry(ref, entry, y.time, tail, event=y.event)
+    found = pseudo_given_entry(ref, entry, y.time, tail, event=y.event)
     usual = np.flatnonzero(entry == 0) if ref.whole.y.entry is None else np.empty(0, dtype=np.intp)
     if usual.size:
-        own = y.event if setting.cause is None else setting.value < ref.stop
         subjects = y.time[usual], y.event[usual], own[usual]
         found[usual] = pseudo_of_all(ref, *subjects, tail, setting.code, setting.in_sample)
     return found
