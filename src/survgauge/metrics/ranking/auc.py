@@ -61,7 +61,7 @@ class CasesAndControls(NamedTuple):
         case = seen * self.case
         if self.weight is None and self.other is None and survivor_weight.size == 1:
             return case, ~seen & (survivor_weight > 0)
-        control = ~seen * (1.0 if self.weight is None else self.weight)
+        control: Floats = ~seen * (1.0 if self.weight is None else self.weight)
         control *= survivor_weight
         if self.other is not None:
             control += seen * self.other
@@ -356,9 +356,9 @@ def _below(weight: Floats | Bools, first: Ints | None) -> _Below:
 
     Where all risks differ a subject's own weight is whole: as a rule it is in one role only.
     """
-    kind = np.int32 if weight.dtype == np.bool_ else np.float64
-    level = weight if first is None else np.add.reduceat(weight, first, dtype=kind)
-    below = np.cumsum(level, dtype=kind)
+    kind: Any = np.int32 if weight.dtype == np.bool_ else np.float64
+    level: Any = weight if first is None else np.add.reduceat(weight, first, dtype=kind)
+    below: Any = np.cumsum(level, dtype=kind)
     total = float(below[-1])  # the last of these sums, so that all is exactly 1
     if first is not None:
         below = np.repeat(below - level / 2, np.diff(first, append=weight.size))

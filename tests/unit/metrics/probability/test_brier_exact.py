@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
+from survgauge.metrics.probability.status_scores import integrated_scores
 
 TIME = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
 EVENT = np.array([1, 0, 1, 1, 0, 1], dtype=bool)
@@ -128,3 +129,25 @@ def test_curves_of_single_precision_are_scored_in_double_precision():
         scores.append(sg.brier_score(y, sg.SurvivalCurves(grid, values), grid).values)
     assert scores[0] == pytest.approx(scores[2], rel=1e-14)
     np.testing.assert_allclose(scores[1], scores[3], rtol=1e-14)
+
+
+@pytest.mark.parametrize("options", [{}, {"convention": "survivaleval"}, {"sample_weight": True}])
+def test_one_curve_for_all_counts_as_so_many_equal_ones(options):
+    rng, n = np.random.default_rng(3), 400
+    y = sg.Outcomes(
+        rng.exponential(5, n).round(1) + 0.1, rng.random(n) < 0.6, rng.integers(0, 3, n)
+    )
+    if "sample_weight" in options:
+        options = {"sample_weight": rng.random(n) * (rng.random(n) > 0.1)}
+    grid = np.linspace(0, 10, 12)
+    survival = np.where(grid > 7, 0.0, np.exp(-grid / 6))  # some losses are infinite
+    one, many = sg.SurvivalCurves(grid, survival[None]).repeated(n), np.tile(survival, (n, 1))
+    for times in (np.linspace(0.5, 5, 20), np.linspace(0.5, 9, 30)):
+        given = times, ("squared", "log")
+        found = integrated_scores(y, one, *given, **options)
+        for loss, wanted in integrated_scores(y, (grid, many), *given, **options).items():
+            np.testing.assert_allclose(found[loss].value, wanted.value, rtol=1e-12)
+            assert found[loss].support == wanted.support
+            if np.isfinite(wanted.value):
+                contributions = found[loss].contributions, wanted.contributions
+                np.testing.assert_allclose(*contributions, rtol=1e-9, atol=1e-14)
