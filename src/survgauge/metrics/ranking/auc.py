@@ -61,7 +61,7 @@ class CasesAndControls(NamedTuple):
         case = seen * self.case
         if self.weight is None and self.other is None and survivor_weight.size == 1:
             return case, ~seen & (survivor_weight > 0)
-        control: Floats = ~seen * (1.0 if self.weight is None else self.weight)
+        control: Any = ~seen * (1.0 if self.weight is None else self.weight)
         control *= survivor_weight
         if self.other is not None:
             control += seen * self.other
