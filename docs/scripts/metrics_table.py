@@ -10,27 +10,62 @@ import survgauge as sg
 
 PAGE = Path(__file__).parents[1] / "metrics.md"
 PAGES = PAGE.parent / "metrics"
-#: What has a page and is no registered metric.
+#: What has a section on a page and is no registered metric: the page, the section and what it is.
 BESIDE = {
-    "losses": "squared, relative, log and normalised losses of all time errors",
-    "skill": "share of the baseline's loss that a model saves",
-    "coverage": "share of subjects inside their prediction intervals",
-    "residuals": "Cox-Snell, martingale and deviance residuals",
+    "losses": (
+        "other_errors",
+        "squared-relative-and-log-errors",
+        "squared, relative, log and normalised losses of all time errors",
+    ),
+    "skill": ("brier", "skill-scores", "share of the baseline's loss that a model saves"),
+    "coverage": (
+        "calibration_of_curves",
+        "coverage-of-prediction-intervals",
+        "share of subjects inside their prediction intervals",
+    ),
+    "residuals": (
+        "calibration_of_curves",
+        "residuals",
+        "Cox-Snell, martingale and deviance residuals",
+    ),
 }
-#: Metrics described in a section of another page: the page, and the anchor of the section.
+#: Metrics described in a section of a page: the page, and the anchor of the section.
 SECTIONS = {
+    "mae_po": ("other_errors", "pseudo-observations"),
+    "mae_margin": ("other_errors", "margin-times"),
+    "mae_ipcw_d": ("other_errors", "events-weighted-by-1g"),
+    "mae_uncensored": ("other_errors", "events-only"),
+    "mae_hinge": ("other_errors", "one-sided-for-the-censored"),
+    "mae_ipcw_t": ("other_errors", "mean-of-later-events"),
+    "mae_pop_po": ("other_errors", "population-mean"),
+    "mae_expected": ("other_errors", "expected-absolute-error"),
+    "uno": ("ranking", "unos-c"),
+    "auc": ("ranking", "auc-at-a-time"),
+    "harrell": ("ranking", "harrells-c"),
+    "antolini": ("ranking", "antolinis-c"),
+    "royston_d": ("ranking", "royston-and-sauerbreis-d"),
+    "brier": ("brier", "brier-score-at-a-time"),
+    "ibs": ("brier", "integrated-brier-score"),
+    "ipa": ("brier", "index-of-prediction-accuracy"),
+    "ibll": ("brier", "integrated-binomial-log-loss"),
     **dict.fromkeys(("brier_dr", "ibs_dr", "crps_dr"), ("brier", "scores-that-use-covariates")),
-    "mae_uncensored": ("mae_other", "events-only"),
-    "mae_hinge": ("mae_other", "one-sided-for-the-censored"),
-    "mae_ipcw_t": ("mae_other", "mean-of-later-events"),
-    "mae_pop_po": ("mae_other", "population-mean"),
-    "mae_expected": ("mae_other", "expected-absolute-error"),
-    "ici_cox": ("ici", "the-index-by-a-cox-model"),
-    "calibration_slope_cox": ("calibration_slope", "the-slope-by-a-cox-model"),
-    "ibll": ("ibs", "integrated-binomial-log-loss"),
-    "ipa": ("skill", "index-of-prediction-accuracy"),
-    "a_calibration": ("d_calibration", "a-calibration"),
+    "log_likelihood": ("other_scores", "log-likelihood"),
+    "crps": ("other_scores", "survival-crps"),
+    "multi_log_loss": ("other_scores", "log-loss-and-brier-score-of-all-causes"),
+    "multi_brier": ("other_scores", "log-loss-and-brier-score-of-all-causes"),
+    "observed_expected": ("calibration", "observed-over-expected-events"),
+    "calibration_slope": ("calibration", "calibration-slope-and-intercept"),
+    "calibration_intercept": ("calibration", "calibration-slope-and-intercept"),
+    "ici": ("calibration", "integrated-calibration-index"),
+    "one_calibration": ("calibration", "1-calibration"),
+    "calibration_slope_cox": ("calibration", "the-slope-by-a-cox-model"),
+    "ici_cox": ("calibration", "the-index-by-a-cox-model"),
+    "km_calibration": ("calibration_of_curves", "km-calibration"),
+    "d_calibration": ("calibration_of_curves", "d-calibration"),
+    "a_calibration": ("calibration_of_curves", "a-calibration"),
 }
+#: Metrics without a line of facts of their own, because they share the section of another one.
+SHARED = ("brier_dr", "ibs_dr", "crps_dr", "multi_brier", "calibration_intercept")
 INTERVALS = {
     "analytic": "analytic",
     "own": "test inversion",
@@ -39,7 +74,7 @@ INTERVALS = {
 HEAD = """# Metrics
 
 Use these names in `sg.evaluate(metrics=...)`, `sg.scorer(...)` and `survgauge evaluate --metrics`.
-Each links to a page with example, pitfalls, formula and conventions.
+Each links to its description with example, pitfalls, formula and conventions.
 [Which metric should I use?](choose.md) starts from your question. For errors in time use
 `mae_within`; the other methods (`mae_po`, ...) are published definitions.
 "Needs" is the minimum that a prediction must provide: curves can be converted to times
@@ -49,11 +84,23 @@ Each links to a page with example, pitfalls, formula and conventions.
 |---|---|---|---|---|---|---|---|
 """
 BESIDE_HEAD = """
-Further pages:
+Further measures:
 
-| page | what it is |
+| name | what it is |
 |---|---|
 """
+#: The pages, as the table of contents lists them.
+ORDER = (
+    "mae_dr",
+    "other_errors",
+    "brier",
+    "other_scores",
+    "ranking",
+    "calibration",
+    "calibration_of_curves",
+    "net_benefit",
+    "intervals",
+)
 TOC = """
 ```{toctree}
 :hidden:
@@ -79,27 +126,20 @@ def interval_of(metric: dict[str, Any]) -> str:
     return told if metric["interval"] in ("none", "own") else f"{told}, {metric['interval']} scale"
 
 
-def page_of(name: str) -> str:
-    """Return where a metric is described: squared errors share a page, and so do some others."""
+def place_of(name: str) -> tuple[str, str]:
+    """Return the page and the section where a metric is described."""
     if name in SECTIONS:
-        return SECTIONS[name][0]
+        return SECTIONS[name]
     if name.startswith(("mse_", "rmse_")):
-        return "losses"
+        return BESIDE["losses"][:2]
     if name.startswith(("interval_", "turnbull_")):
-        return "intervals"
-    if name == "mae_within":
-        return "mae_dr"
-    if name == "calibration_intercept":
-        return "calibration_slope"
-    if name == "multi_brier":
-        return "multi_log_loss"
-    return name
+        return "intervals", ""
+    return "mae_dr" if name == "mae_within" else name, ""
 
 
-def link_to(name: str) -> str:
-    """Return the link to where a metric is described, from the folder above."""
-    anchor = f"#{SECTIONS[name][1]}" if name in SECTIONS else ""
-    return f"metrics/{page_of(name)}.md{anchor}"
+def link(page: str, section: str) -> str:
+    """Return the link to a section of a page, from the folder above."""
+    return f"metrics/{page}.md" + (f"#{section}" if section else "")
 
 
 def facts(metric: dict[str, Any]) -> str:
@@ -127,17 +167,16 @@ def page() -> str:
     for m in sg.available_metrics():
         low, high = map(bound, m["range"])
         unit = f" ({m['unit']})" if m["unit"] else ""
-        home = page_of(m["name"])
+        home, section = place_of(m["name"])
         rows.append(
-            f"| [`{m['name']}`]({link_to(m['name'])}) | **{m['title']}**{unit}: {m['about']} | "
+            f"| [`{m['name']}`]({link(home, section)}) | **{m['title']}**{unit}: {m['about']} | "
             f"{better(m).removesuffix(' is better')} | "
             f"{low} to {high} | {m['needs']} | {m['proper']} | {interval_of(m)} | "
             f"{m['reference']} |"
         )
-        if home not in BESIDE:
-            pages.append(home)
-    beside = [f"| [{name}](metrics/{name}.md) | {what} |" for name, what in BESIDE.items()]
-    toc = [f"{name} <metrics/{name}>" for name in dict.fromkeys((*pages, *BESIDE))]
+        pages.append(home)
+    beside = [f"| [{name}]({link(*place)}) | {what} |" for name, (*place, what) in BESIDE.items()]
+    toc = [f"metrics/{name}" for name in sorted(set(pages), key=ORDER.index)]
     return HEAD + "\n".join(
         [*rows, BESIDE_HEAD.rstrip("\n"), *beside, TOC.rstrip("\n"), "", *toc, "```", ""]
     )
@@ -146,10 +185,9 @@ def page() -> str:
 def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
     for metric in sg.available_metrics():
-        path = PAGES / f"{page_of(metric['name'])}.md"
-        if metric["name"] in (path.stem, *SECTIONS):
-            text = path.read_text(encoding="utf-8")
-            path.write_text(with_facts(text, metric), encoding="utf-8")
+        path = PAGES / f"{place_of(metric['name'])[0]}.md"
+        text = path.read_text(encoding="utf-8")
+        path.write_text(with_facts(text, metric), encoding="utf-8")
 
 
 if __name__ == "__main__":

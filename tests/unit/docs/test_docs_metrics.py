@@ -34,44 +34,73 @@ def read(path):
     return path.read_text(encoding="utf-8")
 
 
+def slug(heading):
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def sections(text):
+    """Return the sections of a page by their anchors; the whole page has the anchor ""."""
+    parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
+    return {"": text} | {slug(h): body for h, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def described(page, section):
+    """What a page says in a section."""
+    return sections(read(DOCS / "metrics" / f"{page}.md"))[section]
+
+
 @pytest.mark.parametrize("metric", sg.available_metrics(), ids=lambda m: m["name"])
-def test_every_metric_has_a_page_that_the_index_leads_to(metric, table):
-    home = table.page_of(metric["name"])
-    assert (DOCS / "metrics" / f"{home}.md").exists()
-    assert f"[`{metric['name']}`]({table.link_to(metric['name'])})" in read(table.PAGE)
+def test_every_metric_has_a_section_that_the_index_leads_to(metric, table):
+    place = table.place_of(metric["name"])
+    assert described(*place)
+    assert f"[`{metric['name']}`]({table.link(*place)})" in read(table.PAGE)
 
 
 def test_the_index_leads_to_every_page_and_the_tree_holds_them(table):
     index = read(table.PAGE)
     for path in PAGES:
         assert re.search(rf"\(metrics/{re.escape(path.name)}[#)]", index)
-        assert f"\n{path.stem} <metrics/{path.stem}>\n" in index
+        assert f"\nmetrics/{path.stem}\n" in index
 
 
 @pytest.mark.parametrize("metric", sg.available_metrics(), ids=lambda m: m["name"])
 def test_facts_on_a_page_are_those_of_the_registry(metric, table):
-    home, anchor = table.SECTIONS.get(metric["name"], (metric["name"], ""))
-    if table.page_of(metric["name"]) == home:
-        text = read(DOCS / "metrics" / f"{home}.md")
-        # Those of several metrics that share a section are written by hand.
-        shared = list(table.SECTIONS.values()).count((home, anchor)) > 1
-        assert shared or table.facts(metric) in text.splitlines()
-        headings = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
-        assert not anchor or anchor in [h.lower().replace(" ", "-") for h in headings]
+    name = metric["name"]
+    page, section = table.place_of(name)
+    if name in table.SHARED:
+        assert f"`{name}`" in described(page, section)
+    elif section != table.BESIDE["losses"][1] and name in (page, *table.SECTIONS):
+        assert table.facts(metric) in described(page, section).splitlines()
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
-def test_a_page_has_question_picture_use_example_pitfalls_and_formula_in_this_order(path):
-    text = read(path)
-    lines = [line for line in text.splitlines() if line]
-    assert lines[0].startswith("# ")
-    assert lines[1].endswith((".", "?"))
+PLACES = [
+    pytest.param(path, anchor, id=f"{path.stem}-{anchor or 'page'}")
+    for path in PAGES
+    for anchor, text in sections(read(path)).items()
+    if re.search(rf"^##{'#' if anchor else ''} When to use it$", text, re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize(("path", "anchor"), PLACES)
+def test_a_metric_has_question_picture_use_example_pitfalls_and_formula_in_this_order(path, anchor):
+    text = sections(read(path))[anchor]
+    lines = [line for line in text.splitlines() if line and not line.startswith("# ")]
+    assert lines[0].endswith((".", "?"))
     pictures = re.findall(r"!\[([^]]+)\]\(\.\./images/metrics/(\S+?\.svg)\)", text)
     assert pictures, "no picture"
-    parts = ("## When to use it", "## Example", ">>> ", "## Pitfalls", "## Formula")
+    level = "###" if anchor else "##"
+    names = ("When to use it", "Example", ">>> ", "Pitfalls", "Formula")
+    parts = [name if name == ">>> " else f"{level} {name}" for name in names]
     places = [text.find(f"\n{part}") for part in parts]
     assert places == sorted(places)
     assert places[0] > 0
+
+
+def test_every_metric_is_in_one_of_these_places(table):
+    tried = {(place.values[0].stem, place.values[1]) for place in PLACES}
+    homes = {table.place_of(metric["name"]) for metric in sg.available_metrics()}
+    beside = {tuple(place) for *place, _ in table.BESIDE.values()}
+    assert homes | beside <= tried
 
 
 def test_pictures_exist_are_small_and_used():
