@@ -10,7 +10,7 @@ side, so that differences are skewed as well); unequal (s_d: log-normal with a s
 
     PYTHONPATH=src python benchmarks/leaderboard_simulation.py --reps 2000
 
-writes docs/results/leaderboard_simulation.json and the table in docs/explanation/leaderboard.md;
+writes docs/results/leaderboard_simulation.json and the table in docs/howto/leaderboard.md;
 --page writes the table alone, from the numbers that are there.
 """
 
@@ -36,7 +36,7 @@ from survgauge.bench.leaderboard.statistics import (
 from survgauge.evaluation.inference import critical, holm
 
 PLACE = Path(__file__).parents[1] / "docs/results/leaderboard_simulation.json"
-PAGE = Path(__file__).parents[1] / "docs/explanation/leaderboard.md"
+PAGE = Path(__file__).parents[1] / "docs/howto/leaderboard.md"
 MARKS = "<!-- simulated -->", "<!-- end of simulated -->"
 MODELS, SPREAD, SHARE = 10, 0.04, 0.1
 DATASETS = (10, 30, 60)

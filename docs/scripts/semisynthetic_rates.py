@@ -1,4 +1,4 @@
-"""Table and picture of docs/howto/semisynthetic.md, from the data sets in SURVGAUGE_DATA.
+"""Table and picture of docs/howto/datasets.md, from the data sets in SURVGAUGE_DATA.
 
     SURVGAUGE_DATA=folder python docs/scripts/semisynthetic_rates.py [--figure FILE]
 

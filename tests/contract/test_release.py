@@ -103,7 +103,7 @@ def test_no_file_of_a_release_names_a_machine_or_another_host():
             for p in (ROOT / folder).rglob("*")
             if p.is_file()
         ),
-        *(ROOT / name for name in ("SECURITY.md", "CODE_OF_CONDUCT.md", "docs/howto/release.md")),
+        *(ROOT / name for name in ("SECURITY.md", "CODE_OF_CONDUCT.md", "RELEASING.md")),
     ]
     for path in files:
         if path.suffix in {".gz", ".pyc"}:

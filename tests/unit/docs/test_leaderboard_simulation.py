@@ -23,7 +23,7 @@ def found():
 
 @pytest.fixture(scope="module")
 def page():
-    return (ROOT / "docs/explanation/leaderboard.md").read_text(encoding="utf-8")
+    return (ROOT / "docs/howto/leaderboard.md").read_text(encoding="utf-8")
 
 
 def test_the_table_on_the_page_has_these_numbers(found, page):
