@@ -21,8 +21,8 @@ DOCS = HERE.parent / "docs"
 START, END = "<!-- measured -->", "<!-- end -->"
 
 _ABOUT = """\
-Least CPU seconds of several repeats, one thread, a work of this package and of its peers one after
-the other on the same data: Weibull proportional hazards, 40 % censored, as many training as test
+Least CPU seconds of several repeats, one thread. Each task is run with this package and its peers
+in turn on the same data: Weibull proportional hazards, 40 % censored, as many training as test
 subjects, curves on 100 points. "Growth" is the exponent between the two largest sizes that were
 measured: 1 is linear, 2 is quadratic. MB is the rise of the peak of resident memory during a call,
 on top of its input. `~` marks an extrapolation from smaller sizes, where one call of a peer would
@@ -34,8 +34,8 @@ _DOCS = """\
 <!-- Written by benchmarks/pages.py from benchmarks/measured.json: do not edit. -->
 
 Evaluation should cost what reading the predictions costs, for a million subjects too. This page
-compares this package with the others that compute the same things, and says where we miss what we
-promise. `make bench` repeats all of it on your machine, in an environment of its own, and writes
+compares this package with the others that compute the same things, and lists where we miss our
+targets. `make bench` repeats all of it on your machine, in an environment of its own, and writes
 this page; `make bench-check` says whether a change made something slower.
 
 ![CPU seconds by number of subjects, one panel per task, one line per package](../images/speed.svg)
@@ -56,11 +56,12 @@ test subjects as their own reference, hazardous ranks by the incidence at a hori
 {about}
 
 Timings exclude imports, compilation and building evaluators. Each cell runs in a fresh
-process that may use 45 % of the memory. By default `evaluate` computes antolini up to 100,000
-subjects and leaves it out above, which is why its growth looks better than linear. R is timed
+process that may use 45 % of the memory. In this run `evaluate`
+computed antolini by default up to 100,000 subjects (now 20,000) and left it out above, which is why
+its growth looks better than linear. R is timed
 inside R. The Rust package `survival` also has functions named after D-calibration, 1-calibration
-and the calibration index; they leave censoring out of account, give other numbers, and are not
-compared. pycox's integrals ask for a function that SciPy 1.14 removed; we hand it back before we
+and the calibration index; they ignore censoring, give other numbers, and are not
+compared. pycox's integrals ask for a function that SciPy 1.14 removed; we restore it before we
 time them.
 
 Measured with {machine}. Other programs ran at the same time: expect 30 % noise, more below a
@@ -79,7 +80,7 @@ time errors get predicted times, concordances get risks, the others get curves.
 
 {yardsticks}
 
-## Promises
+## Targets
 
 {promises}
 

@@ -45,9 +45,13 @@ def _judged(results: Results, groups: list[Group]) -> tuple[int, list[str], list
 def _sentence(start: str, total: int, low: list[str], high: list[str]) -> str:
     if not total:
         return ""
-    text = f"**{start}**: {total} combinations of metric and case were simulated. "
-    text += f"Too short are {', '.join(low)}." if low else "No interval is clearly too short."
-    return text + (f" Too wide are {', '.join(high)}." if high else "")
+    text = f"**{start}**: {total} combinations of metric and scenario were simulated. "
+    text += (
+        f"Intervals are too short for {', '.join(low)}."
+        if low
+        else "No interval is clearly too short."
+    )
+    return text + (f" They are too wide for {', '.join(high)}." if high else "")
 
 
 def _independent(results: Results) -> Iterator[str]:
@@ -118,9 +122,9 @@ def _features(results: Results) -> Iterator[str]:
         lost = ", ".join(text for _, text, good in found if not good)
         yield (
             f"**With the features given**, coverage in % under {' / '.join(columns)} with 800 "
-            "subjects: "
-            + (f"on target {kept}. " if kept else "")
-            + (f"**Below target** {lost}." if lost else "")
+            "subjects is "
+            + (f"within the target for {kept}. " if kept else "")
+            + (f"**It is below the target** for {lost}." if lost else "")
         )
 
 
@@ -150,7 +154,7 @@ def _tests(results: Results) -> Iterator[str]:
     if kept:
         yield f"Tests with the correct size (nominal 5 %): {', '.join(kept)}."
     if lost:
-        yield f"Tests that reject the right model too often in some scenario: {', '.join(lost)}."
+        yield f"Tests that reject the right model too often in a scenario: {', '.join(lost)}."
 
 
 def _range(values: list[tuple[float, int]]) -> str:

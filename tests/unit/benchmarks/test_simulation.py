@@ -160,7 +160,7 @@ def test_words_name_an_interval_that_is_too_short_and_no_other():
     for one in (row("brier", 84.0), row("auc", 95.0)):
         found.add(one)
     text = " ".join(findings.findings(found))
-    assert "Too short are `brier` (lognormal, n = 800: 84 %)" in text
+    assert "Intervals are too short for `brier` (lognormal, n = 800: 84 %)" in text
     assert "auc" not in text
 
 
