@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,12 @@ _GRID = 400
 _REACH = 1e3
 
 
+@dataclass(eq=False, repr=False)
 class TimeBooster(SurvivalModel):
     """Accelerated failure time: log T = f(x) + scale * Z; a subclass learns f."""
 
-    distribution: str
-    scale: float
+    distribution: str = "normal"
+    scale: float = 1.0
 
     def _fit(self, X: Floats, y: Outcomes) -> None:
         self._check()

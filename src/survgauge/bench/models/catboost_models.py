@@ -17,7 +17,21 @@ from .scored import ScoreModel, signed_ranks
 
 
 @dataclass(eq=False, repr=False)
-class CatBoostCox(ScoreModel):
+class _CatBoost:
+    """Parameters of both."""
+
+    n_estimators: int = 200
+    learning_rate: float = 0.05
+    depth: int = 4
+    l2: float = 3.0
+    random_state: int | None = 0
+
+    def _check(self) -> None:
+        check_booster(self)
+
+
+@dataclass(eq=False, repr=False)
+class CatBoostCox(_CatBoost, ScoreModel):
     """CatBoost with the loss ``Cox``, and curves by Breslow's baseline.
 
     Parameters
@@ -39,15 +53,6 @@ class CatBoostCox(ScoreModel):
 
     facts = FACTS["catboost_cox"]
 
-    n_estimators: int = 200
-    learning_rate: float = 0.05
-    depth: int = 4
-    l2: float = 3.0
-    random_state: int | None = 0
-
-    def _check(self) -> None:
-        check_booster(self)
-
     def _learn(self, X: Floats, y: Outcomes) -> None:
         self.booster_ = _booster(self, "Cox").fit(X, signed_ranks(y))
 
@@ -56,7 +61,7 @@ class CatBoostCox(ScoreModel):
 
 
 @dataclass(eq=False, repr=False)
-class CatBoostAFT(TimeBooster):
+class CatBoostAFT(_CatBoost, TimeBooster):
     """CatBoost with the loss ``SurvivalAft``, and the curves of its distribution.
 
     Parameters
@@ -70,17 +75,6 @@ class CatBoostAFT(TimeBooster):
     """
 
     facts = FACTS["catboost_aft"]
-
-    distribution: str = "normal"
-    scale: float = 1.0
-    n_estimators: int = 200
-    learning_rate: float = 0.05
-    depth: int = 4
-    l2: float = 3.0
-    random_state: int | None = 0
-
-    def _check(self) -> None:
-        check_booster(self)
 
     def _learn(self, X: Floats, lower: Floats, upper: Floats) -> None:
         self.booster_ = None

@@ -16,7 +16,24 @@ from .scored import ScoreModel, signed_ranks
 
 
 @dataclass(eq=False, repr=False)
-class XGBoostCox(ScoreModel):
+class _XGBoost:
+    """Parameters of both."""
+
+    n_estimators: int = 100
+    learning_rate: float = 0.1
+    max_depth: int = 3
+    min_child_weight: float = 1.0
+    subsample: float = 1.0
+    colsample: float = 1.0
+    l2: float = 1.0
+    random_state: int | None = 0
+
+    def _check(self) -> None:
+        check_booster(self, ("subsample", "colsample"))
+
+
+@dataclass(eq=False, repr=False)
+class XGBoostCox(_XGBoost, ScoreModel):
     """XGBoost with the objective ``survival:cox``, and curves by Breslow's baseline.
 
     Parameters
@@ -41,18 +58,6 @@ class XGBoostCox(ScoreModel):
 
     facts = FACTS["xgboost_cox"]
 
-    n_estimators: int = 100
-    learning_rate: float = 0.1
-    max_depth: int = 3
-    min_child_weight: float = 1.0
-    subsample: float = 1.0
-    colsample: float = 1.0
-    l2: float = 1.0
-    random_state: int | None = 0
-
-    def _check(self) -> None:
-        check_booster(self, ("subsample", "colsample"))
-
     def _learn(self, X: Floats, y: Outcomes) -> None:
         import xgboost
 
@@ -66,7 +71,7 @@ class XGBoostCox(ScoreModel):
 
 
 @dataclass(eq=False, repr=False)
-class XGBoostAFT(TimeBooster):
+class XGBoostAFT(_XGBoost, TimeBooster):
     """XGBoost with the objective ``survival:aft``, and the curves of its distribution.
 
     Parameters
@@ -85,20 +90,6 @@ class XGBoostAFT(TimeBooster):
     """
 
     facts = FACTS["xgboost_aft"]
-
-    distribution: str = "normal"
-    scale: float = 1.0
-    n_estimators: int = 100
-    learning_rate: float = 0.1
-    max_depth: int = 3
-    min_child_weight: float = 1.0
-    subsample: float = 1.0
-    colsample: float = 1.0
-    l2: float = 1.0
-    random_state: int | None = 0
-
-    def _check(self) -> None:
-        check_booster(self, ("subsample", "colsample"))
 
     def _learn(self, X: Floats, lower: Floats, upper: Floats) -> None:
         import xgboost
