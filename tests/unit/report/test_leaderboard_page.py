@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow")
 
 from boards import demo_board
 
-from survgauge.bench.leaderboard.page import leaderboard_page
+from survgauge.bench.leaderboard.content import leaderboard_page
 from survgauge.bench.leaderboard.results import Board
 
 EVIL = "<img src=x onerror=alert(1)>"

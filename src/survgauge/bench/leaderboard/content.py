@@ -1,4 +1,4 @@
-"""All that the page of a leaderboard shows, as plain data."""
+"""The page of a leaderboard: all that it shows, as plain data."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._tools.text import plain
 from ...errors import InputError
+from ...report import leaderboard_page as of_plain_data
 from .results import BASELINE, METRICS, Board
 from .standings import (
     REFERENCE,
@@ -33,6 +34,24 @@ if TYPE_CHECKING:
 
 #: The metric that models are judged by first.
 HEADLINE = "mae_within"
+
+
+def leaderboard_page(board: Board, title: str = "Which survival model predicts best?") -> str:
+    """Make the page: one self-contained HTML file that works offline.
+
+    Parameters
+    ----------
+    board : Board
+        Scores of at least one model besides Kaplan-Meier.
+    title : str
+        Heading of the page.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    return of_plain_data(leaderboard_content(board), title=title)
 
 
 def leaderboard_content(board: Board) -> dict[str, Any]:

@@ -40,15 +40,15 @@ FACTS: dict[str, ModelFacts] = {
         *LEARNERS.values(),
         ModelFacts(
             "coxnet", "Cox with an elastic net penalty, Breslow baseline",
-            f"{_HERE}coxnet:Coxnet", continuous=True, **_SKSURV,
+            f"{_HERE}sksurv_models:Coxnet", continuous=True, **_SKSURV,
         ),
         ModelFacts(
-            "extra_trees", "Extremely randomised survival trees", f"{_HERE}extra_trees:ExtraTrees",
-            random=True, **_SKSURV,
+            "extra_trees", "Extremely randomised survival trees",
+            f"{_HERE}sksurv_models:ExtraTrees", random=True, **_SKSURV,
         ),
         ModelFacts(
             "svm", "Survival support vector machine, Cox model of its score",
-            f"{_HERE}svm:SurvivalSVM", continuous=True, random=True, **_SKSURV,
+            f"{_HERE}sksurv_models:SurvivalSVM", continuous=True, random=True, **_SKSURV,
         ),
         ModelFacts(
             "xgboost_cox", "XGBoost, Cox's likelihood, Breslow baseline",
