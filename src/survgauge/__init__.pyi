@@ -88,13 +88,13 @@ from .metrics.calibration.weak_calibration import WeakCalibration as WeakCalibra
 from .metrics.calibration.weak_calibration import calibration_slope as calibration_slope
 from .metrics.calibration.weak_calibration import calibration_slope_cox as calibration_slope_cox
 from .metrics.calibration.weak_calibration import weak_calibration as weak_calibration
+from .metrics.censoring_tests import CensoringTest as CensoringTest
+from .metrics.censoring_tests import censoring_test as censoring_test
 from .metrics.conventions import Convention as Convention
 from .metrics.decision.net_benefit import NetBenefit as NetBenefit
 from .metrics.decision.net_benefit import net_benefit as net_benefit
 from .metrics.decision.risk_groups import RiskGroups as RiskGroups
 from .metrics.decision.risk_groups import risk_groups as risk_groups
-from .metrics.group_tests import CensoringTest as CensoringTest
-from .metrics.group_tests import censoring_test as censoring_test
 from .metrics.probability.brier import binomial_log_likelihood as binomial_log_likelihood
 from .metrics.probability.brier import brier_score as brier_score
 from .metrics.probability.brier import brier_skill as brier_skill

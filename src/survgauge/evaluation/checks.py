@@ -17,7 +17,7 @@ from ..errors import InputError, UndefinedMetricError
 from ..estimators.blending.features import numeric_columns
 from ..estimators.conditional import Conditional
 from ..estimators.kaplan_meier import KaplanMeier
-from ..metrics.group_tests import censoring_test, differing_follow_ups
+from ..metrics.censoring_tests import censoring_test, differing_follow_ups
 from ..metrics.registry import REGISTRY, Metric
 from ..metrics.score import Clusters
 from ..metrics.task import Task

@@ -10,7 +10,7 @@ import survgauge as sg
 from survgauge.cli.main import main
 from survgauge.errors import InputError
 from survgauge.evaluation.warnings import marked_advice
-from survgauge.metrics.group_tests import differing_follow_ups
+from survgauge.metrics.censoring_tests import differing_follow_ups
 from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details
 
 
