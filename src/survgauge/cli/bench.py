@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 #: Options that a plan has in its file.
-_OF_LEADERBOARD = ("settings", "truth", "repeats", "max_rows", "timeout", "seed")
+_OF_LEADERBOARD = ("settings", "tune", "truth", "repeats", "max_rows", "timeout", "seed")
 
 
 def _failures(cells: int, metrics: int) -> str:

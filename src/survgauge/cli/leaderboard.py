@@ -61,6 +61,7 @@ def bench(args: argparse.Namespace) -> int:
         names(args.models),
         names(args.datasets),
         settings=names(args.settings) or ["default"],
+        tune=names(args.tune),
         store=args.store or "bench-leaderboard",
         engine=args.engine,
         scheduler=args.scheduler,

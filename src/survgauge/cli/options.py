@@ -190,8 +190,8 @@ _FIRST = (
 #: Options of single commands that only `--help-all` shows.
 _LATER = (
     "--figures", "--jobs", "--retry-failed", "--keep-predictions", "--engine",
-    "--scheduler", "--quiet", "--overwrite", "--force", "--settings", "--truth", "--repeats",
-    "--max-rows", "--timeout",
+    "--scheduler", "--quiet", "--overwrite", "--force", "--settings", "--tune", "--truth",
+    "--repeats", "--max-rows", "--timeout",
 )  # fmt: skip
 
 #: Options by what they are about, with a description where one is needed.
@@ -432,6 +432,9 @@ COMMANDS: dict[str, Command] = {
             "--all": _flag("print all tables; with --list, each cell"),
             "--settings": _option(
                 "leaderboard: default, tuned-ibs, tuned-mae (default: default)", "A,B,..."
+            ),
+            "--tune": _option(
+                "leaderboard: models that tuned settings apply to (default: all)", "A,B,..."
             ),
             "--truth": _option(
                 "leaderboard: datasets that are also censored anew, or none", "A,B,..."

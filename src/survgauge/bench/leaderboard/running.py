@@ -19,7 +19,7 @@ from ..experiment.process import machine, package_versions
 from ..experiment.progress import RunProgress
 from ..experiment.specs import looking_in
 from ..models import FACTS, available
-from .entrants import Submitted, entrants
+from .entrants import Submitted, can_be_tuned, entrants
 from .fitting import DRAWS, INNER_FOLDS, SETTINGS, BoardCell, FitTask
 from .problems import Design, Problem, problems
 from .results import BASELINE, COLUMNS, Board, frame_of
@@ -38,6 +38,7 @@ def run(
     datasets: Iterable[str] | None = None,
     *,
     settings: Iterable[str] = ("default",),
+    tune: Iterable[str] | None = None,
     store: str | os.PathLike[str] = "leaderboard",
     truth: Iterable[str] | None = None,
     repeats: int = 1,
@@ -67,6 +68,8 @@ def run(
     settings : names
         ``default``: as the model comes; ``tuned-ibs`` and ``tuned-mae``: the best of 8 sets of
         parameters on 3 inner folds, by the integrated Brier score or by `mae_within`.
+    tune : names, optional
+        Models to which the tuned settings apply; by default all that have something to search.
     store : path
         Folder of the run; its board is kept in it, too.
     truth : names, optional
@@ -106,7 +109,7 @@ def run(
     place, resume = BoardStore(store), resume or retry_failed
     home = None if folder is None else str(Path(folder).expanduser().resolve())
     with place.locked(), looking_in(home):
-        plan, skipped = _plan(design, models, wanted)
+        plan, skipped = _plan(design, models, wanted, tune)
         place.check(resume=resume)
         if resume:
             place.check_design(design)
@@ -145,7 +148,9 @@ def _saying_what_is_kept(store: BoardStore) -> Iterator[None]:
         raise KeyboardInterrupt(told) from interrupt
 
 
-def _plan(design: Design, models: Any, settings: tuple[str, ...]) -> tuple[BoardPlan, list[str]]:
+def _plan(
+    design: Design, models: Any, settings: tuple[str, ...], tune: Iterable[str] | None
+) -> tuple[BoardPlan, list[str]]:
     """Add the baseline; leave out, by a line each, what is not installed, if nobody named it."""
     told = []
     if models is None:
@@ -161,7 +166,11 @@ def _plan(design: Design, models: Any, settings: tuple[str, ...]) -> tuple[Board
         found = [*entrants([BASELINE]), *found]
     for model in found:
         model.build(0)  # a wrong parameter or a missing package shows before the run
-    return BoardPlan(design, found, settings), told
+    searched = [model.label for model in found if can_be_tuned(model)]
+    chosen = searched if tune is None else list(as_names(tune, "tune"))
+    for name in chosen:
+        one_of("tune", name, searched)
+    return BoardPlan(design, found, settings, tuple(chosen)), told
 
 
 # -- scores ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import InputError
 from ..experiment.files import Arrays, DamagedError, read_json
 from ..experiment.store import Store
-from .entrants import Recorded, can_be_tuned
+from .entrants import Recorded
 from .fitting import SETTINGS, BoardCell
 from .problems import Design, Problem
 from .results import BASELINE
@@ -70,7 +70,8 @@ class BoardStore(Store):
         try:
             record = read_json((self.root / "plan.json").read_bytes())
             models = [Recorded(each) for each in record["models"]]
-            return BoardPlan(Design.read(record), models, tuple(record["settings"]))
+            settings, tune = tuple(record["settings"]), tuple(record["tune"])
+            return BoardPlan(Design.read(record), models, settings, tune)
         except FileNotFoundError:
             raise InputError(
                 f"{self.root} holds no leaderboard; survgauge bench leaderboard makes one"
@@ -86,11 +87,14 @@ class BoardPlan:
     design: Design
     models: Sequence[Any]
     settings: tuple[str, ...]
+    #: Models to which settings other than the default apply.
+    tune: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, for the store."""
         models = [model.identity() for model in self.models]
-        return {**self.design.to_dict(), "models": models, "settings": list(self.settings)}
+        return {**self.design.to_dict(), "models": models, "settings": list(self.settings),
+                "tune": list(self.tune)}  # fmt: skip
 
     def cells(self, made: Iterable[Problem]) -> list[BoardCell]:
         """All fits; models vary fastest, so that neighbours share their data."""
@@ -102,7 +106,7 @@ class BoardPlan:
             for fold in range(self.design.folds)
             for model in self.models
             for tuned in ([False, True] if model.label == BASELINE else kinds)
-            if not tuned or can_be_tuned(model)
+            if not tuned or model.label in self.tune
         ]
 
 

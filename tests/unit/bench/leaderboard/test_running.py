@@ -125,7 +125,8 @@ def test_a_run_can_be_extended(tiny, tmp_path, monkeypatch):
     store = tmp_path / "store"
     shutil.copytree(tiny[0], store)
     times = {path: path.stat().st_mtime_ns for path in (store / "cells").rglob("*.parquet")}
-    more = {"settings": ["default", "tuned-mae"], "repeats": 2, "resume": True, "store": store}
+    more = {"settings": ["default", "tuned-mae"], "repeats": 2, "resume": True, "store": store,
+            "tune": ["coxph"]}  # fmt: skip
     board = run(["coxph", "gbm_c"], ["veteran"], **more, **ALONE)
     assert all(path.stat().st_mtime_ns == then for path, then in times.items())
     key = ["metric", "model"]
@@ -137,7 +138,10 @@ def test_a_run_can_be_extended(tiny, tmp_path, monkeypatch):
     second = board.scores[(board.scores.repeat == 1) & (board.scores.settings == "default")]
     other = second.set_index(key)["value"]["mae_within", "coxph"]
     assert other != after["mae_within", "coxph"]
-    assert set(board.scores["settings"]) == {"default", "tuned-mae"}
+    tuned = board.scores[board.scores["settings"] == "tuned-mae"]
+    assert set(tuned["model"]) == {"coxph"}
+    with pytest.raises(InputError, match=r"tune must be one of .*; got 'gbm'"):
+        run(["gbm_c"], ["veteran"], **{**more, "tune": ["gbm"]}, **ALONE)
     with pytest.raises(InputError, match=r"seed of the run in .* is 0; got 4"):
         run(["coxph"], ["veteran"], store=store, resume=True, seed=4, **ALONE)
 
