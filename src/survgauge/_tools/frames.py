@@ -57,6 +57,18 @@ def table_columns(obj: Any, argument: str) -> dict[Any, Any] | None:
     return dict(zip(names, columns, strict=True))
 
 
+def shown_columns(columns: Mapping[Any, Any]) -> str:
+    """Name the first columns of a table, and say how many there are beside them.
+
+    >>> shown_columns({"days": 1, "died": 2})
+    "'days', 'died'"
+    """
+    more = len(columns) - 8
+    return ", ".join(repr(str(name)) for name in list(columns)[:8]) + (
+        f" and {more} more" if more > 0 else ""
+    )
+
+
 def is_arrow(obj: Any) -> bool:
     """Whether this is a table, a batch or a column of Arrow."""
     return hasattr(obj, "to_pylist")

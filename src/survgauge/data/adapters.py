@@ -79,9 +79,21 @@ def as_curves_named(
         return _from_step_functions(list(obj), tail, repair)
     raise InputError(
         f"{argument} must be SurvivalCurves, a frame (index: times, columns: subjects), a list of "
-        f"step functions, or a pair (times, survival); got {type(obj).__name__}"
-        + (f" of shape {obj.shape}" if isinstance(obj, np.ndarray) else "")
+        f"step functions, or a pair (times, survival); got {type(obj).__name__}{_shape_advice(obj)}"
     )
+
+
+def _shape_advice(obj: Any) -> str:
+    """Say which shape an array or tensor has, and what one of two dimensions lacks."""
+    shape = getattr(obj, "shape", None)
+    if not isinstance(shape, tuple):
+        return ""
+    told = f" of shape {tuple(shape)}"
+    if len(shape) != 2:
+        return told
+    if shape[1] == 1:
+        return f"{told}: one time per subject has shape ({shape[0]},), as predicted[:, 0] has"
+    return f"{told}: probabilities go with their times, as in (times, matrix)"
 
 
 def _exchanged(times: Any, survival: Any) -> bool:
@@ -127,7 +139,7 @@ def is_flat(obj: Any) -> bool:
         return len(shape) == 1
     try:
         return np.ndim(obj) == 1
-    except ValueError:  # ragged: neither times nor a matrix
+    except (ValueError, RuntimeError):  # ragged, or tensors with gradients: neither
         return False
 
 
@@ -158,8 +170,12 @@ def _times_in_header(table: Any, argument: str) -> tuple[Floats, Floats]:
     if odd or not names:
         raise InputError(
             f"{argument} has no index, so it must have one row per subject and the times as names "
-            f"of its columns; got {', '.join(map(repr, odd[:5]))}: leave other columns out, or "
-            "pass (times, survival)"
+            f"of its columns; got {', '.join(map(repr, odd[:5]))}: "
+            + (
+                "pass the column itself if it has the predicted times"
+                if len(names) == 1
+                else "leave other columns out, or pass (times, survival)"
+            )
         )
     values = [vector(column, f"column {name!r}") for name, column in columns.items()]
     return np.array([float(name) for name in names]), np.column_stack(values)

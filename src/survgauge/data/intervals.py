@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._tools.arrays import LARGEST, Bools, Floats, frozen, read_only, vector
-from .._tools.frames import table_columns
+from .._tools.frames import shown_columns, table_columns
 from ..errors import InputError, numbered
 from .outcome_parts import Weighted, read_weight, refuse_entry, some_entry
 from .outcomes import Outcomes
@@ -182,7 +182,7 @@ def _columns(obj: Any, argument: str) -> tuple[Any, Any]:
     if missing:
         raise InputError(
             f"{argument} must have columns 'lower' and 'upper'; {' and '.join(map(repr, missing))} "
-            f"missing, columns are {[str(name) for name in list(found)[:8]]}"
+            f"missing, columns are {shown_columns(found)}"
         )
     if "entry" in found:
         refuse_entry(some_entry(vector(found["entry"], "entry")), argument, intervals=True)

@@ -18,7 +18,7 @@ from .._tools.arrays import (
     to_numpy,
     vector,
 )
-from .._tools.frames import table_columns
+from .._tools.frames import shown_columns, table_columns
 from ..errors import InputError, numbered
 from .durations import time_between
 
@@ -307,7 +307,7 @@ def outcome_columns(obj: Any, argument: str, several: bool) -> tuple[Any, Any, A
             raise InputError(
                 f"{argument} must have columns 'time' and 'event'; "
                 f"{' and '.join(map(repr, missing))} missing, columns are "
-                f"{[str(c) for c in list(columns)[:8]]}"
+                + shown_columns(columns)
                 + ("; sg.IntervalOutcomes.of reads interval-censored outcomes" if bounds else "")
             )
         return columns["time"], columns["event"], columns.get("entry")

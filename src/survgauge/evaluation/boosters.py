@@ -11,7 +11,7 @@ import numpy as np
 from .._tools.arrays import Floats, positive, vector
 from ..data.adapters import are_curves, curves_from_aft
 from ..data.outcomes import Outcomes
-from ..data.predictions import RiskScores
+from ..data.predictions import Prediction, RiskScores
 from ..errors import InputError, one_of
 from ..estimators.reference import Reference
 from ..metrics.conventions import Convention
@@ -40,6 +40,9 @@ class BoosterMetric:
     It is called once for each set and round, with what the booster predicts of the set. The value
     is one to be minimised in every library: what is better when larger comes with a minus sign.
 
+    Called as a function of labels and predictions it is a metric of XGBoost's scikit-learn
+    interface, ``XGBRegressor(eval_metric=metric)``.
+
     Attributes
     ----------
     name : str
@@ -53,6 +56,11 @@ class BoosterMetric:
         self._output, self._read = output, read
         self._baseline: tuple[Floats, Floats] | None = None
         self.name = f"{'minus_' * (score.metric.direction == 'higher')}{score.name}"
+        self.__name__ = self.name  # which XGBoost prints
+
+    def __call__(self, _: Any, predicted: Any) -> float:
+        """For ``XGBRegressor(eval_metric=metric)``: labels, which are known, and predictions."""
+        return self.value(predicted)
 
     def value(self, predicted: Any) -> float:
         """Return the value of the metric, the lower the better, for the predictions of a set.
@@ -70,13 +78,22 @@ class BoosterMetric:
         said = self._read(self, raw, y is self._train)
         return float(-self._score(_Booster.that_said(said), np.empty((raw.size, 0)), y))
 
-    def xgboost(self, predicted: Any, _: Any) -> tuple[str, float]:
+    def xgboost(self, predicted: Any, data: Any) -> tuple[str, float]:
         """For ``xgboost.train(..., custom_metric=metric.xgboost)``."""
+        if isinstance(data, np.ndarray):  # from XGBRegressor, which hands over the labels first
+            raise InputError(
+                "metric.xgboost is for xgboost.train; XGBRegressor takes the metric itself, "
+                "eval_metric=metric"
+            )
         return self.name, self.value(predicted)
 
-    def lightgbm(self, predicted: Any, _: Any) -> tuple[str, float, bool]:
-        """For ``lightgbm.train(..., feval=metric.lightgbm)``."""
-        return self.name, self.value(predicted), False
+    def lightgbm(self, predicted: Any, data: Any) -> tuple[str, float, bool]:
+        """For ``lightgbm.train(feval=)`` and ``LGBMRegressor.fit(eval_metric=)``.
+
+        The former hands over the predictions and a set, the latter the labels and the predictions.
+        """
+        shown = data if isinstance(data, np.ndarray) else predicted
+        return self.name, self.value(shown), False
 
     @property
     def catboost(self) -> Any:
@@ -150,8 +167,9 @@ def booster_metric(
     Returns
     -------
     BoosterMetric
-        ``.xgboost``, ``.lightgbm`` and ``.catboost`` are what these take as a metric. Lower is
-        better. Where the metric is undefined its value is NaN, with a warning.
+        ``.xgboost``, ``.lightgbm`` and ``.catboost`` are what these take as a metric, and
+        ``XGBRegressor`` takes the object itself. Lower is better. Where the metric is undefined
+        its value is NaN, with a warning.
 
     Examples
     --------
@@ -175,8 +193,22 @@ def booster_metric(
             raise InputError(f"scale goes with output='time' or 'log_time'; got output={output!r}")
     reference = Reference(train)
     score = scorer(name, y_train=reference, time=time, tau=tau, convention=convention)
+    if not callable(output):
+        kind = _kind_of(output, scale)
+        if not Prediction.offers(kind, score.metric.needs):
+            raise InputError(
+                f"{name} needs {score.metric.needs}, but output={output!r} gives {kind} only"
+                + (": give scale too" if output in ("time", "log_time") else "")
+            )
     sets = {len(train): train, len(valid): valid}
     return BoosterMetric(score, sets, train, output, _reader(output, train, scale, distribution))
+
+
+def _kind_of(output: str, scale: float | None) -> str:
+    """Return what an output is read as: risk, times or curves."""
+    if output == "risk":
+        return "risk"
+    return "times" if output in ("time", "log_time") and scale is None else "curves"
 
 
 def _reader(output: Any, train: Outcomes, scale: float | None, distribution: str) -> Any:

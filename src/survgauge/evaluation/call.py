@@ -20,7 +20,7 @@ from ..metrics.conventions import Convention, takes_settings
 from ..metrics.score import Clusters
 from ..metrics.task import Task
 from .cells import CONTRIBUTIONS_LIMIT
-from .checks import Seen, check_features, check_grids, check_members
+from .checks import Seen, check_features, check_grids, check_members, refuse_outcomes
 from .evaluated import Request, chosen_metrics, evaluated, score_arrays
 from .groups import columns_of, groups_of, labels_of
 from .reading import (
@@ -186,6 +186,8 @@ def evaluate(
         probability(confidence, "confidence")
     weight = _sample_weight(sample_weight, y)
     y, _ = y.sampled(weight, "y_test")
+    if X_test is not None and isinstance(y, Outcomes):
+        refuse_outcomes(X_test, y)
     seed = check_seed(random_state)
     # Warnings and support look at the spread of few subjects also where no interval is asked for.
     contributions = confidence is not None or len(y) <= CONTRIBUTIONS_LIMIT

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats
+from .._tools.frames import table_columns
 from ..data.causes import cause_label
 from ..data.incidence import CauseCurves
 from ..data.outcomes import Outcomes
@@ -237,6 +238,29 @@ def _late_visits(task: Task) -> list[EvaluationWarning]:
 
 
 # -- features ------------------------------------------------------------------------------------
+
+
+#: From so many subjects on, no feature equals the event indicator by chance.
+_ENOUGH_FOR_EVENTS = 20
+
+
+def refuse_outcomes(X_test: Any, y: Outcomes) -> None:
+    """Refuse features among which the outcome is: a whole table was passed for its features."""
+    found = {"time": y.time}
+    if len(y) >= _ENOUGH_FOR_EVENTS:
+        found["event"] = y.event
+    found = {what: outcome for what, outcome in found.items() if outcome.min() < outcome.max()}
+    columns = table_columns(X_test, "X_test")
+    if columns is None and getattr(X_test, "ndim", 0) == 2:
+        columns = dict(enumerate(np.asarray(X_test).T))
+    for name, column in (columns or {}).items():
+        values = np.asarray(column)
+        for what, outcome in found.items():
+            if values.dtype.kind in "fiub" and np.array_equal(values, outcome):
+                raise InputError(
+                    f"X_test must not hold the outcome: column {name!r} equals the {what} of "
+                    "y_test; leave it out of X_test and X_train"
+                )
 
 
 def check_features(X_train: Any, X_test: Any, y: Outcomes) -> list[EvaluationWarning]:

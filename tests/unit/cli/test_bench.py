@@ -68,6 +68,8 @@ def test_failed_cells_show_in_the_status(plan, tmp_path, capsys, monkeypatch):
     assert bench(plan, "--store", tmp_path / "store", "--jobs", 1) == 1
     printed, progress = capsys.readouterr()
     assert "Failed cells: 6" in printed
+    assert "first error" in printed
+    assert printed.count("ArithmeticError: on purpose") == 2  # once for each kind of censoring
     assert "ArithmeticError: on purpose" in progress
 
 

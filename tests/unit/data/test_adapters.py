@@ -58,6 +58,10 @@ def test_curves_are_not_read_one_by_one_to_tell_what_they_are():
 def test_what_cannot_be_curves_is_refused():
     with pytest.raises(sg.InputError, match=r"got ndarray of shape \(2, 2\)"):
         sg.as_curves(np.ones((2, 2)))
+    with pytest.raises(sg.InputError, match=r"\(2, 2\): probabilities go with their times"):
+        sg.as_curves(np.ones((2, 2)))
+    with pytest.raises(sg.InputError, match=r"\(3, 1\): one time per subject has shape \(3,\)"):
+        sg.as_curves(np.ones((3, 1)))
     with pytest.raises(sg.InputError, match="got int"):
         sg.as_curves(3)
 

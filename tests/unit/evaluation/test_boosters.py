@@ -142,3 +142,39 @@ def test_catboost_stops_where_the_metric_is_best():
         else:
             times = raw if output == "time" else np.exp(raw)
             assert best == pytest.approx(_expected("mae_within", times), rel=1e-9)
+
+
+def test_a_metric_that_the_output_cannot_give_is_refused():
+    with pytest.raises(
+        sg.InputError, match="ibs needs curves, but output='time' gives times only: give scale"
+    ):
+        sg.booster_metric("ibs", Y_VALID, output="time", **GIVEN)
+    with pytest.raises(sg.InputError, match="mae_within needs times, but output='risk' gives risk"):
+        sg.booster_metric("mae_within", Y_VALID, output="risk", **GIVEN)
+
+
+def test_scikit_learns_interface_of_xgboost():
+    xgboost = pytest.importorskip("xgboost")
+    metric = sg.booster_metric("mae_within", Y_VALID, output="hazard_ratio", **GIVEN)
+    signed = np.where(Y.event, Y.time, -Y.time)
+    sets = [(X[rows], signed[rows]) for rows in (TRAIN, VALID)]
+    options = {"objective": "survival:cox", "n_jobs": 1, "n_estimators": 30, "max_depth": 2}
+    model = xgboost.XGBRegressor(eval_metric=metric, early_stopping_rounds=5, **options)
+    model.fit(*sets[0], eval_set=sets, verbose=False)
+    values = model.evals_result()["validation_1"]["mae_within"]
+    assert min(values) == pytest.approx(model.best_score)
+    assert len(set(values)) > 5
+    wrong = xgboost.XGBRegressor(eval_metric=metric.xgboost, **options)
+    with pytest.raises(sg.InputError, match="eval_metric=metric"):
+        wrong.fit(*sets[0], eval_set=sets, verbose=False)
+
+
+def test_scikit_learns_interface_of_lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    metric = sg.booster_metric("mae_within", Y_VALID, output="time", **GIVEN)
+    targets = sg.training_targets(Y_TRAIN, tau=600).pseudo_time
+    model = lightgbm.LGBMRegressor(n_estimators=20, n_jobs=1, verbosity=-1, metric="None")
+    sets = {"eval_X": X[VALID], "eval_y": Y_VALID.time}
+    model.fit(X[TRAIN], targets, **sets, eval_metric=metric.lightgbm)
+    values = model.evals_result_["valid_0"]["mae_within"]
+    assert values[-1] == pytest.approx(metric.value(model.predict(X[VALID])))

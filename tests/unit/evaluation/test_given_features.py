@@ -118,3 +118,20 @@ def test_columns_of_the_same_name_are_refused():
     frame = pd.DataFrame(X_TEST, columns=["a", "b", "a"])
     with pytest.raises(sg.InputError, match="distinct names; it has 'a' twice"):
         sg.evaluate(PREDICTED, TEST, X_test=frame, metrics=["mae_hinge"])
+
+
+def test_features_with_the_outcome_among_them_are_refused():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    time, event = rng.exponential(1, 60), rng.random(60) < 0.6
+    y, said = sg.Outcomes(time, event), np.ones(60)
+    age = rng.normal(size=60)
+    for column, name in ((time, "days"), (event.astype(int), "died")):
+        table = {"age": age, name: column}
+        with pytest.raises(
+            sg.InputError, match=f"X_test must not hold the outcome: column '{name}'"
+        ):
+            sg.evaluate({"m": said}, y, X_test=pd.DataFrame(table), metrics=["mae_hinge"])
+    with pytest.raises(sg.InputError, match="column 1 equals the time"):
+        sg.evaluate({"m": said}, y, X_test=np.c_[age, time], metrics=["mae_hinge"])
+    sg.evaluate({"m": said}, y, X_test=np.c_[age, time + 1], metrics=["mae_hinge"])

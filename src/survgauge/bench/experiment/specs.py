@@ -171,7 +171,8 @@ class ModelSpec:
         table = entry_table(entry, "models")
         name, home = table.pop("name"), table.pop("class", None)
         if home is None:
-            one_of("models", name, FACTS)
+            own = " (or a model of your own, with the key class)" if table else ""
+            one_of(f"models{own}", name, FACTS)
         return cls(label_of(table, name, "model"), name, table, home)
 
     def entry(self) -> dict[str, Any]:
@@ -186,7 +187,15 @@ class ModelSpec:
         from ..models import build
 
         if self.home is not None:
-            model = imported(self.home, f"model {self.name!r}: class")(**self.params)
+            made = imported(self.home, f"model {self.name!r}: class")
+            try:
+                model = made(**self.params)
+            except Exception as error:  # a class of the user's can raise anything
+                raise InputError(
+                    f"model {self.name!r}: {self.home} cannot be made with the settings "
+                    f"{self.params} ({type(error).__name__}: {error}); other keys of its entry in "
+                    "the plan are its parameters"
+                ) from error
         else:
             model = build(self.name, **self.params)
         known = model.get_params(deep=False) if hasattr(model, "get_params") else {}

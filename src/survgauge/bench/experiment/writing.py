@@ -157,14 +157,20 @@ def _problems(results: Results) -> list[TableSection]:
         note = "The other metrics of these cells are not affected."
         found.append(TableSection("failed-metrics", "Metrics that failed", header, rows, 1, note))
     if results.failures:
-        axes = ("dataset", "censoring", "model", "repeat", "fold")
-        rows = [
-            [*(str(f["cell"][k]) for k in axes), f"{f['error']}: {f['message']}"[:_LONGEST_ERROR]]
-            for f in results.failures
-        ]
-        header = ["data", "censoring", "model", "repeat", "fold", "error"]
-        found.append(TableSection("failures", f"Failed cells: {len(rows)}", header, rows, 3))
+        heading = f"Failed cells: {len(results.failures)}"
+        header = ["data", "censoring", "model", "cells", "first error"]
+        found.append(TableSection("failures", heading, header, _failed(results.failures), 3))
     return found
+
+
+def _failed(failures: list[dict[str, Any]]) -> list[list[str]]:
+    """Rows of the table of failures: how many cells of a model failed, and the first error."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for failure in failures:
+        cell = tuple(str(failure["cell"][axis]) for axis in ("dataset", "censoring", "model"))
+        error = f"{failure['error']}: {failure['message']}"
+        found.setdefault(cell, []).append(error[:_LONGEST_ERROR])
+    return [[*cell, str(len(errors)), errors[0]] for cell, errors in found.items()]
 
 
 def _tau(value: float) -> str:

@@ -155,13 +155,13 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     @property
     def label(self) -> str:
-        """What errors and warnings call this model."""
-        return self.facts.name
+        """What errors and warnings call this model: its class, if it has no facts of its own."""
+        return type(self).__name__ if self.facts is SurvivalModel.facts else self.facts.name
 
     @property
     def gives_curves(self) -> bool:
         """Whether `predict_curves` has something to give; `survgauge.scorer` asks."""
-        return self.facts.curves
+        return self.facts.curves and self._defines("_predict_curves", "_predict_incidence")
 
     @property
     def notes_(self) -> tuple[str, ...]:
@@ -181,11 +181,15 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     def _predict_incidence(self, X: Floats) -> IncidenceCurves:
         """Incidence of clean rows."""
-        raise NotImplementedError
+        raise NotImplementedError("define _predict_curves or _predict_time")
 
     def _predict_time(self, X: Floats) -> Floats:
         """Times of clean rows."""
         return self._predict_curves(X).median()
+
+    def _defines(self, *methods: str) -> bool:
+        """Whether the class has one of these methods of its own."""
+        return any(getattr(type(self), m) is not getattr(SurvivalModel, m) for m in methods)
 
     # -- what a model may use --------------------------------------------------------------
 

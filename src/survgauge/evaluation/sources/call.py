@@ -449,10 +449,16 @@ class Evaluator:
         for name, prediction in batch.items():
             first = self._predictions[name][0]
             if _kind(prediction) != _kind(first):
+                advice = ""
+                if _kind(prediction)[3:] == _kind(first)[3:] != ():  # only the grids differ
+                    read = first.curves.interpolation  # type: ignore[union-attr]
+                    advice = (
+                        f": choose one grid, sg.SurvivalCurves(grid, curves.at(grid), {read!r})"
+                    )
                 raise InputError(
                     f"predictions of {name!r} must be alike in all batches, and curves on the same "
                     f"grid of times; batch 1 has {_described(first)}, {label} has "
-                    f"{_described(prediction)}"
+                    f"{_described(prediction)}" + advice
                 )
 
     def compute(self) -> Evaluation:

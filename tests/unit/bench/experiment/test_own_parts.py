@@ -260,3 +260,16 @@ def test_the_median_of_any_prediction():
         Prediction.of(sg.RiskScores([1.0, 2.0]), 2, "m").median  # noqa: B018
     with pytest.raises(TypeError, match="SurvivalCurves"):
         curves - np.ones(2)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"name": "x", "class": "ownmodels:Rule", "depth": 3}, "settings {'depth': 3} .*TypeError"),
+        ({"name": "x", "clas": "ownmodels:Rule"}, "or a model of your own, with the key class"),
+    ],
+)
+def test_a_model_that_cannot_be_made_is_one_line(folder, tmp_path, entry, message):
+    with pytest.raises(InputError, match=message):
+        go(plan_in(folder, metrics=["mae_po"], models=[entry]), tmp_path / "store")
+    assert not (tmp_path / "store").exists()

@@ -359,6 +359,30 @@ class Broken(SurvivalModel):
         return np.full(len(X), np.nan)
 
 
+class OnlyTimes(SurvivalModel):
+    def _fit(self, X, y):
+        self.middle_ = np.median(y.time)
+
+    def _predict_time(self, X):
+        return np.full(len(X), self.middle_)
+
+
+class Nothing(SurvivalModel):
+    def _fit(self, X, y):
+        pass
+
+
+def test_a_class_without_facts_is_called_by_its_name_and_gives_what_it_defines():
+    X, y = example(n=5)
+    model = OnlyTimes().fit(X, y)
+    assert not model.gives_curves
+    assert np.unique(model.predict_time(X)).size == 1
+    with pytest.raises(InputError, match="OnlyTimes predicts times and has no survival curves"):
+        model.predict_curves(X)
+    with pytest.raises(models.PredictionError, match=r"Nothing .* define _predict_curves or"):
+        Nothing().fit(X, y).predict_time(X)
+
+
 def test_failures_name_the_model_and_the_cause():
     X, y = example(n=5)
     with pytest.raises(models.FitError, match=r"broken .* ZeroDivisionError: no luck") as caught:

@@ -129,6 +129,11 @@ def test_what_does_not_fit_together_is_refused_and_leaves_nothing_behind():
     ):
         with pytest.raises(sg.InputError, match="'curves' must be alike in all batches"):
             evaluator.update({**batch(predictions, rows), "curves": curves}, y[rows])
+    coarse = {**batch(predictions, rows), "curves": (GRID[:-1], predictions["curves"][rows, :-1])}
+    with pytest.raises(
+        sg.InputError, match=r"choose one grid, .*\(grid, curves.at\(grid\), 'linear'"
+    ):
+        evaluator.update(coarse, y[rows])
     with pytest.raises(sg.InputError, match="one entry per subject"):
         evaluator.update(batch(predictions, rows), y[9:19])
     assert len(evaluator) == 9
