@@ -246,7 +246,7 @@ _ENOUGH_FOR_EVENTS = 20
 
 def refuse_outcomes(X_test: Any, y: Outcomes) -> None:
     """Refuse features among which the outcome is: a whole table was passed for its features."""
-    found = {"time": y.time}
+    found: dict[str, Any] = {"time": y.time}
     if len(y) >= _ENOUGH_FOR_EVENTS:
         found["event"] = y.event
     found = {what: outcome for what, outcome in found.items() if outcome.min() < outcome.max()}
