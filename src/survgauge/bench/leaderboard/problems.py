@@ -160,6 +160,20 @@ class Problem:
         return np.unique(np.concatenate(([0.0, self.time, self.horizon], quantiles)))
 
     @cached_property
+    def columns(self) -> Ints:
+        """Where in a file each time of the grid is: times that differ by rounding share a column.
+
+        R names columns with 15 digits, by which 71.99999999999999 and 72 are the same.
+        """
+        apart = np.diff(self.grid) > 1e-9 * self.grid[1:]
+        return np.concatenate(([0], np.cumsum(apart)))
+
+    @property
+    def asked(self) -> Floats:
+        """Times at which files have curves: those of the grid that can be told apart."""
+        return self.grid[np.unique(self.columns, return_index=True)[1]]
+
+    @cached_property
     def folds(self) -> tuple[Ints, ...]:
         """PreparedFold of each subject, for each repeat."""
         design = self.design
@@ -198,12 +212,15 @@ class Problem:
             names = ("nothing",)
         return PreparedFold(X_train, self.y[train], X_test, train, test, names)
 
-    def ids(self) -> list[str]:
-        """Names of the subjects in files: a keyed hash, so that they tell nothing of the order.
+    def ids(self, repeat: int, fold: int) -> list[str]:
+        """Names of the subjects in the files of a task: a keyed hash, of their row and the task.
 
-        The key comes from the seed: the datasets are public, and a secret one would hide nothing.
+        So they tell nothing of the order, and a test subject has another name in the tasks that
+        give its outcome. The key comes from the seed: the datasets are public, and a secret one
+        would hide nothing.
         """
-        key = f"survgauge leaderboard {self.design.seed} {self.track} {self.name}".encode()
+        where = f"{self.design.seed} {self.track} {self.name} {repeat} {fold}"
+        key = f"survgauge leaderboard {where}".encode()
         each = (str(row).encode() for row in self.rows.tolist())
         return [hmac.new(key, row, sha256).hexdigest()[:16] for row in each]
 

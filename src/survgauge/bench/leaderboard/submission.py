@@ -1,8 +1,9 @@
 """Submissions by file: tasks for whoever fits elsewhere, and their predictions, checked and scored.
 
-Subjects go by a keyed hash in an order of its own, so that their names tell nothing of the
-outcomes. The datasets are public all the same: predictions that were made from the test outcomes
-are refused where they show it, and nothing more can be promised.
+Subjects go by a keyed hash in an order of its own, another one in each task, so that their names
+tell nothing of the outcomes. The datasets are public all the same, and a test subject is a training
+subject of the other folds: predictions that were made from the test outcomes are refused where they
+show it, and nothing more can be promised.
 """
 
 from __future__ import annotations
@@ -108,10 +109,9 @@ def tasks(
         raise InputError(f"out must be a new or an empty folder; {place} is not")
     listed = []
     for problem in problems(design):
-        ids = np.array(problem.ids())
         for repeat, fold in _each(problem):
             name = task_name(problem, repeat, fold)
-            _write_task(place / name, problem, repeat, fold, ids, format)
+            _write_task(place / name, problem, repeat, fold, format)
             rows = problem.folds[repeat] == fold
             listed.append(
                 {
@@ -132,11 +132,9 @@ def tasks(
     return place
 
 
-def _write_task(
-    place: Path, problem: Problem, repeat: int, fold: int, ids: Any, format: str
-) -> None:
+def _write_task(place: Path, problem: Problem, repeat: int, fold: int, format: str) -> None:
     pd = need("pandas", "writing tasks", "experiment")
-    split = problem.split(repeat, fold)
+    split, ids = problem.split(repeat, fold), np.array(problem.ids(repeat, fold))
     parts = {}
     for part, X, rows in (
         ("train", split.X_train, split.train),
@@ -148,7 +146,7 @@ def _write_task(
             frame.insert(0, "time", split.y_train.time)
         frame.insert(0, "id", ids[rows])
         parts[part] = frame.sort_values("id")
-    parts["grid"] = pd.DataFrame({"time": problem.grid})
+    parts["grid"] = pd.DataFrame({"time": problem.asked})
     for part, frame in parts.items():
         file = place / f"{part}.{format}"
 
@@ -265,8 +263,7 @@ def _read_all(folder: Path, made: list[Problem]) -> dict[str, Arrays]:
         raise InputError(f"{strange[0]} belongs to no task of the board; take it away")
     found, kinds = dict[str, Arrays](), dict[tuple[str, str], str]()
     for name, (problem, repeat, fold) in wanted.items():
-        test = np.flatnonzero(problem.folds[repeat] == fold)
-        found[name] = _read_one(files[name], problem, test)
+        found[name] = _read_one(files[name], problem, repeat, fold)
         (kind,) = found[name]
         if kinds.setdefault(problem.place, kind) != kind:
             raise InputError(
@@ -275,16 +272,18 @@ def _read_all(folder: Path, made: list[Problem]) -> dict[str, Arrays]:
     return found
 
 
-def _read_one(path: Path, problem: Problem, test: Any) -> Arrays:
+def _read_one(path: Path, problem: Problem, repeat: int, fold: int) -> Arrays:
     """Read predictions of a task, in the order of its test subjects."""
     table = Table(path)
     if "id" not in table.names:
         raise InputError(f"{path} must have a column id; it has {', '.join(table.names[:5])}")
     ids = table.labels("id").tolist()
-    wanted = np.array(problem.ids())[test].tolist()
+    test = problem.folds[repeat] == fold
+    wanted = np.array(problem.ids(repeat, fold))[test].tolist()
     place = {label: k for k, label in enumerate(ids)}
     if len(place) < len(ids):
-        raise InputError(f"{path} has {len(ids) - len(place)} ids twice; each subject is a row")
+        again = next(label for k, label in enumerate(ids) if place[label] != k)
+        raise InputError(f"{path} has id {again!r} twice; each subject is a row")
     missing = [label for label in wanted if label not in place]
     if missing or len(ids) != len(wanted):
         raise InputError(
@@ -295,12 +294,17 @@ def _read_one(path: Path, problem: Problem, test: Any) -> Arrays:
     others = [name for name in table.names if name != "id"]
     if others in (["time"], ["risk"]):
         values = table.numbers(others[0])[order]
-        if np.isnan(values).any() or (others == ["time"] and (values < 0).any()):
-            raise InputError(f"{path}: column {others[0]} must have no gaps and no negative times")
+        wrong = ~np.isfinite(values) | ((values < 0) & (others == ["time"]))
+        if wrong.any():
+            least = " and not negative" if others == ["time"] else ""
+            rows = sorted(np.array(order)[wrong].tolist())
+            raise InputError(
+                f"{path}: column {others[0]} must be finite{least}; it is not in {numbered(rows)}"
+            )
         return {others[0]: values}
-    columns = _in_grid_order(path, others, problem.grid)
+    columns = _in_grid_order(path, others, problem.asked)
     curves = np.column_stack([table.numbers(name) for name in columns])[order]
-    return {"survival": _checked_curves(path, curves, order)}
+    return {"survival": _checked_curves(path, curves, order)[:, problem.columns]}
 
 
 def _in_grid_order(path: Path, names: list[str], grid: Floats) -> list[str]:

@@ -13,6 +13,7 @@ from unit.bench.leaderboard.conftest import DATASETS
 
 from survgauge.bench.leaderboard import Board, submit, tasks
 from survgauge.bench.leaderboard.problems import Design, problems
+from survgauge.bench.leaderboard.submission import _read_one
 from survgauge.bench.models import build
 from survgauge.errors import InputError
 
@@ -91,9 +92,30 @@ def test_tasks_can_be_drawn_again_and_verified(written, tmp_path):
 
 def test_ids_tell_nothing_of_the_order_of_the_data():
     problem = next(problems(Design.of(["veteran"])))
-    rank = np.argsort(np.argsort(problem.ids()))
+    rank = np.argsort(np.argsort(problem.ids(0, 0)))
     assert abs(np.corrcoef(rank, problem.y.time)[0, 1]) < 0.2
     assert abs(np.corrcoef(rank, problem.rows)[0, 1]) < 0.2
+
+
+def test_a_test_subject_has_another_id_where_its_outcome_is_given(written):
+    for task in ("main-veteran-r0-f0", "main-colon-r0-f0", "truth-colon-r0-f0"):
+        train = pd.read_csv(written[0] / f"{task[:-1]}1" / "train.csv")
+        test = pd.read_csv(written[0] / task / "test.csv")
+        assert not set(test["id"]) & set(train["id"])
+
+
+def test_times_that_differ_by_rounding_share_a_column(tmp_path):
+    """R names columns with 15 digits; breast has 71.99999999999999 and 72."""
+    (problem,) = problems(Design.of(["breast"]))
+    asked = [f"{time:.15g}" for time in problem.asked]
+    assert len(asked) == len(set(asked)) == len(problem.grid) - 1
+    labels = np.array(problem.ids(0, 0))[problem.folds[0] == 0]
+    curves = np.tile(np.linspace(1.0, 0.0, len(asked)), (len(labels), 1))
+    frame = pd.DataFrame(curves, columns=asked, index=pd.Index(labels, name="id"))
+    frame.to_csv(tmp_path / "main-breast-r0-f0.csv")
+    read = _read_one(tmp_path / "main-breast-r0-f0.csv", problem, 0, 0)["survival"]
+    np.testing.assert_allclose(read[0], curves[0, problem.columns], rtol=1e-6)
+    assert read.shape == (len(labels), len(problem.grid))
 
 
 def _change(pred, tmp_path, change, task="main-veteran-r0-f1"):
@@ -137,6 +159,10 @@ def _one_time(frame):
     return frame[["id"]].assign(time=3.0)
 
 
+def _never(frame):
+    return frame[["id"]].assign(time=[3.0, np.inf, *[3.0] * (len(frame) - 2)])
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -146,7 +172,8 @@ def _one_time(frame):
         (_gap, "has gaps in row 1|must be numbers|no value"),
         (_other_id, "1 of .* are missing, 1 are of others"),
         (lambda frame: frame.iloc[1:], "1 of .* are missing, 0 are of others"),
-        (_twice, "1 ids twice"),
+        (_twice, "has id '[0-9a-f]{16}' twice"),
+        (_never, "time must be finite and not negative; it is not in row 2"),
         (lambda frame: frame.drop(columns="id"), "must have a column id"),
         (lambda frame: frame.drop(columns=frame.columns[4]), "times of the task's grid file"),
         (lambda frame: frame.rename(columns={frame.columns[4]: "age"}), "one column time or risk"),
@@ -164,10 +191,9 @@ def _from_outcomes(written, tiny, tmp_path, predict):
     copy = tmp_path / "pred"
     shutil.copytree(written[1], copy)
     for problem in problems(Design.read(tiny[1].about)):
-        known = dict(
-            zip(problem.ids(), zip(problem.y.time, problem.y.event, strict=True), strict=True)
-        )
+        outcomes = list(zip(problem.y.time, problem.y.event, strict=True))
         for file in copy.glob(f"{problem.track}-{problem.name}-*.csv"):
+            known = dict(zip(problem.ids(0, int(file.stem[-1])), outcomes, strict=True))
             frame = pd.read_csv(file, dtype={"id": str})
             pairs = [known[label] for label in frame["id"]]
             predict(frame, problem.grid, np.array(pairs)).to_csv(file, index=False)
