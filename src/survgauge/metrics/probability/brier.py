@@ -118,26 +118,28 @@ def brier_score(
     >>> round(float(found.values[0]), 6), found.support["known_share"]
     (0.25, 0.6666666666666666)
     """
-    asked = dict(locals())  # of `make_status`
-    del asked["distribution"]
-    others = {"convention": convention, "censoring": censoring, "cause": cause}
-    if _of_intervals(y_true, distribution, method, censoring_times=censoring_times, **others):
-        given = {"distribution": distribution, "y_train": y_train, "sample_weight": sample_weight}
+    asked = dict(locals())
+    given = _of_intervals(asked)
+    if given is not None:
         return interval_brier_score(y_true, curves, times, **given)
     status, checked = make_status(**asked)
     return score_curve(status, checked, squared, "squared")
 
 
-def _of_intervals(y_true: Any, distribution: Any, method: Any, **others: Any) -> bool:
-    """Whether outcomes are interval-censored, which take no options of right-censored ones."""
-    if isinstance(y_true, IntervalOutcomes):
-        refuse_options({"method": None if method == "ipcw" else method, **others})
-        return True
+def _of_intervals(asked: dict[str, Any]) -> dict[str, Any] | None:
+    """Options for interval-censored outcomes, which take no others; None: `asked` has the rest."""
+    distribution = asked.pop("distribution")
+    if isinstance(asked["y_true"], IntervalOutcomes):
+        method = None if asked["method"] == "ipcw" else asked["method"]
+        others = ("censoring_times", "convention", "censoring", "cause")
+        refuse_options({"method": method, **{name: asked[name] for name in others}})
+        known = {name: asked[name] for name in ("y_train", "sample_weight")}
+        return {"distribution": distribution, **known}
     if distribution is not None:
         raise InputError(
             "distribution goes with IntervalOutcomes; leave it out, or pass such outcomes"
         )
-    return False
+    return None
 
 
 def binomial_log_likelihood(
@@ -237,12 +239,11 @@ def integrated_brier_score(
     >>> found.convention["distribution"]
     "Turnbull's, test outcomes in sample"
     """
-    asked = dict(locals())  # of `make_status`, but for tau and distribution
-    others = {"convention": convention, "censoring": censoring, "cause": cause}
-    if _of_intervals(y_true, distribution, method, censoring_times=censoring_times, **others):
-        given = {"distribution": distribution, "y_train": y_train, "sample_weight": sample_weight}
+    asked = dict(locals())
+    given = _of_intervals(asked)
+    if given is not None:
         return interval_integrated_brier_score(y_true, curves, times, tau=tau, **given)
-    del asked["tau"], asked["distribution"]
+    del asked["tau"]
     if times is None and tau is not None:
         asked |= {"times": equal_steps(positive(tau, "tau")), "snap": True}
     status, checked = make_status(**asked)
