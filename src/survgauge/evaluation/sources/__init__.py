@@ -1,7 +1,8 @@
 """Evaluation in bounded memory: the numbers of `evaluate`, from batches, files or a cluster."""
 
 from ...estimators.reference import OutcomeCounts
-from .call import Evaluator, evaluate_dask, evaluate_stream
+from .call import evaluate_dask, evaluate_stream
+from .evaluator import Evaluator
 from .layout import RiskColumn, TimeColumn
 from .specs import CurveColumns, IncidenceColumns
 
