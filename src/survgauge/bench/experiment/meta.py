@@ -14,8 +14,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from ..._tools.arrays import Bools, Floats
-from ...evaluation.audit.scoring import kendall_tau as kendall_tau
-from ...evaluation.audit.scoring import same_shape
+from ...evaluation.audit.risks import kendall_tau as kendall_tau
+from ...evaluation.audit.risks import same_shape
 from ...evaluation.inference import critical
 
 #: How many of the best models a metric is asked for.

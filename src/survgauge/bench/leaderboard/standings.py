@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._tools.arrays import Floats
-from ...evaluation.audit.scoring import kendall_tau
+from ...evaluation.audit.risks import kendall_tau
 from ...evaluation.inference import holm
 from ...metrics.registry import REGISTRY
 from ...report.experiment_words import FEWEST_BASES

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..._tools.arrays import Bools, Floats
 from ..._tools.random import stream
-from ...evaluation.audit.scoring import kendall_tau
+from ...evaluation.audit.risks import kendall_tau
 from ...evaluation.inference import critical
 from ...report.experiment_words import FEWEST_BASES
 

@@ -24,8 +24,9 @@ from ..evaluated import chosen_metrics
 from ..reading import named_models, read_predictions
 from ..tipping import METRIC, TippingPoint, best_pair
 from .result import Audit
+from .risks import ScenarioQuality, ScenarioResults, risks
 from .scenarios import DrawnSubjects, Scenario, scenarios
-from .scoring import AuditQuestion, AuditScorer, ScenarioQuality, ScenarioResults, risks
+from .scoring import AuditQuestion, AuditScorer
 
 #: Scenarios of a kind share its draws, and each gets at least so many.
 _FEWEST = 10

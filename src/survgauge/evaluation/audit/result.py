@@ -13,7 +13,8 @@ import numpy as np
 from ..._tools.text import as_frame, columns, number, plain
 from ..._tools.writing import write_atomically
 from ..tipping import METRIC, TippingPoint
-from .scoring import AuditQuestion, Risk, ScenarioResults
+from .risks import Risk, ScenarioResults
+from .scoring import AuditQuestion
 
 
 @dataclass(frozen=True, eq=False)
