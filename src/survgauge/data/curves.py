@@ -294,8 +294,9 @@ class SurvivalCurves:
             return self.joined_by_lines().times_at(rows, level)
         return self._quantile(level, rows)
 
-    def joined_by_lines(self, pieces: int = 8) -> SurvivalCurves:
-        """Return monotone cubics as lines between points that are `pieces` times as dense."""
+    def joined_by_lines(self) -> SurvivalCurves:
+        """Return monotone cubics as lines between points that are eight times as dense."""
+        pieces = 8
         start = np.zeros((*self.times.shape[:-1], 1))
         grid = np.concatenate((start, self.times), axis=-1)
         steps = np.diff(grid, axis=-1)[..., None] * np.arange(1, pieces + 1) / pieces

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def encoded_width(X: pd.DataFrame, drop_first: bool = True) -> int:
+def encoded_width(X: pd.DataFrame) -> int:
     """Count the columns after encoding without encoding."""
     kinds = kinds_of(X)
     unordered = [i for i, kind in enumerate(kinds) if kind == "unordered"]
-    levels = sum(len(levels_of(X.iloc[:, i])) - int(drop_first) for i in unordered)
+    levels = sum(len(levels_of(X.iloc[:, i])) - 1 for i in unordered)
     return len(kinds) - len(unordered) + levels
 
 

@@ -81,19 +81,19 @@ def top_shares(values: Any, lower: Any = True, k: int = TOP) -> Floats:
     return np.where(np.isnan(v), np.nan, shares)
 
 
-def top_overlap(values: Any, truth: Any, lower: Any = True, k: int = TOP) -> Floats:
-    """How many of the truly best k models are among the best k by the metric.
+def top_overlap(values: Any, truth: Any, lower: Any = True) -> Floats:
+    """How many of the truly best three models are among the best three by the metric.
 
     >>> truth = [[1.0], [2.0], [3.0], [4.0]]
     >>> top_overlap([[2.0], [1.0], [9.0], [4.0]], truth)
     array([2.])
     """
     v, t = same_shape(values, truth)
-    return np.asarray(np.minimum(top_shares(v, lower, k), top_shares(t, lower, k)).sum(axis=-2))
+    return np.asarray(np.minimum(top_shares(v, lower), top_shares(t, lower)).sum(axis=-2))
 
 
-def top_order(values: Any, truth: Any, lower: Any = True, k: int = TOP) -> Floats:
-    """How many of the first k places are held by the right model.
+def top_order(values: Any, truth: Any, lower: Any = True) -> Floats:
+    """How many of the first three places are held by the right model.
 
     >>> truth = [[1.0], [2.0], [3.0], [4.0]]
     >>> top_order([[2.0], [1.0], [3.0], [4.0]], truth)
@@ -101,7 +101,7 @@ def top_order(values: Any, truth: Any, lower: Any = True, k: int = TOP) -> Float
     """
     v, t = same_shape(values, truth)
     by_metric, true = ranks(v, lower), ranks(t, lower)
-    right = ((true <= k) & (by_metric == true)).sum(axis=-2).astype(np.float64)
+    right = ((true <= TOP) & (by_metric == true)).sum(axis=-2).astype(np.float64)
     return np.where(np.isnan(v).any(axis=-2) | np.isnan(t).any(axis=-2), np.nan, right)
 
 

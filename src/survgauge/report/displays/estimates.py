@@ -119,12 +119,16 @@ def rates_with_band(
     return dict(zip(_NAMES, np.array(found).T, strict=True))
 
 
-def time_grid(y: Outcomes, points: int = 151) -> Floats:
+#: Of a grid of times.
+_POINTS = 151
+
+
+def time_grid(y: Outcomes) -> Floats:
     """Return equal steps, and the steps of Kaplan-Meier where they are few."""
     known = y.present()
     falls = np.unique(known.time[known.event])
-    even = np.linspace(0.0, float(known.time.max()) or 1.0, points)
-    return np.union1d(even, falls) if falls.size < 2 * points else even
+    even = np.linspace(0.0, float(known.time.max()) or 1.0, _POINTS)
+    return np.union1d(even, falls) if falls.size < 2 * _POINTS else even
 
 
 def at_risk(y: Outcomes, times: Floats) -> Floats:
