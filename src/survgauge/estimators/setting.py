@@ -25,7 +25,7 @@ from ..data.curves import SurvivalCurves
 from ..data.interpolation import check_tail, tail_survival
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError, one_of
-from .conditional import Conditional, check_conditional, check_floor
+from .conditional import Conditional
 from .doubly_robust import DoublyRobust, FlooredG, Walk
 from .estimated_g import WholeG, ask_g, g_source
 from .kaplan_meier import AREAS, KaplanMeier
@@ -393,7 +393,7 @@ def make_setting(
     true_time: Any = None,
     sample_weight: Any = None,
     start: int = 0,
-    conditional: Any = None,
+    conditional: Conditional | None = None,
     floor: float = 0.1,
     cause: int | str | None = None,
     entry: bool = False,
@@ -412,7 +412,6 @@ def make_setting(
         reference = Reference(y, causes=several)
     else:
         reference = Reference.of(y_train, several, entry)
-    causes = y.causes
     times = None if cause is None else cause_times(y, reference, cause, tau, area)
     y = y.any_cause()
     source = g_source(censoring, y_train is not None)
@@ -435,7 +434,7 @@ def make_setting(
         g_from=source,
         weight=weight,
         start=start,
-        conditional=check_conditional(conditional, len(y), causes),
-        floor=check_floor(floor),
+        conditional=conditional,
+        floor=floor,
         cause=times,
     )

@@ -354,14 +354,14 @@ def supported_until(
     return ends[reason], reason
 
 
-def observable_until(given: Conditional | None, floor: float) -> float:
+def observable_until(given: Conditional, floor: float) -> float:
     """Last time at which nearly all subjects who are event-free could still be observed.
 
     From then on more than `HIDDEN` of all subjects are expected to be event-free with a G(t|x)
     below the `floor`, so that what is said about them rests on the distribution of T alone.
     Infinite where censoring does not depend on the subject.
     """
-    if given is None or given.censoring is None:
+    if given.censoring is None:
         return float("inf")
     times = given.censoring.times
     hidden: Any = given.censoring.survival < floor

@@ -177,9 +177,10 @@ class Task:
             horizon, reason = watched_until(self.intervals, limits.min_at_risk)
         else:
             horizon, reason = supported_until(self.weights, limits.min_g, limits.min_at_risk)
-            until = observable_until(self.conditional, limits.floor)
-            if until < horizon:
-                horizon, reason = until, "hidden-subjects"
+            if self.conditional is not None:
+                until = observable_until(self.conditional, limits.floor)
+                if until < horizon:
+                    horizon, reason = until, "hidden-subjects"
             since = supported_since(self.first, limits.min_at_risk)
         found = self.again(horizon=horizon, horizon_reason=reason, since=since)
         if self.timed or not self.time > horizon > 0:

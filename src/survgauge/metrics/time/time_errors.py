@@ -45,9 +45,9 @@ def _check_cause(method: Method) -> None:
     )
 
 
-def _check_takes_distribution(methods: tuple[str, ...], conditional: Any) -> None:
+def _check_takes_distribution(methods: tuple[str, ...]) -> None:
     """Refuse distributions given features where no method would heed them."""
-    if conditional is None or any(METHODS[name].takes_distribution for name in methods):
+    if any(METHODS[name].takes_distribution for name in methods):
         return
     known = ", ".join(repr(m.name) for m in METHODS.values() if m.takes_distribution)
     raise InputError(
@@ -126,7 +126,8 @@ def _errors(
         one_of("method", name, METHODS)
         if cause is not None:
             _check_cause(METHODS[name])
-    _check_takes_distribution(methods, settings["conditional"])
+    if settings["conditional"] is not None:
+        _check_takes_distribution(methods)
     one_of("loss", loss, LOSSES)
     preset, rule = Convention.of(convention), LOSSES[loss]
     if cause is not None or isinstance(predicted, IncidenceCurves):
@@ -147,16 +148,17 @@ def _errors(
         task = task.supported()
         told["horizon"] = _horizon_words(task)
         task = task.within_horizon
-        if is_flat(predicted):  # one that is infinite is no time, although it would end at tau
-            predicted = vector(predicted, "predicted")
     setting = task.setting
     if true_time is not None:
         truth = vector(true_time, "true_time", length=len(y), minimum=0.0, largest=LARGEST)
         setting = replace(
             setting, true_time=np.minimum(truth, np.inf if task.tau is None else task.tau)
         )
-    if not isinstance(predicted, SurvivalCurves) and not is_flat(predicted):
-        predicted = as_curves_named(predicted, "predicted")
+    if not isinstance(predicted, SurvivalCurves):
+        if not is_flat(predicted):
+            predicted = as_curves_named(predicted, "predicted")
+        elif named is None:  # one that is infinite is no time, although it would end at tau
+            predicted = vector(predicted, "predicted")
     if isinstance(predicted, SurvivalCurves) and len(predicted) == len(y):
         predicted = absent_replaced(predicted, setting.y)
     point = Point.of(setting, predicted, rule.point)
