@@ -337,7 +337,7 @@ def sorting_order(values: Floats) -> Ints:
     """Rows by value, equal values by row; no value may be NaN.
 
     Keys are the leading bits of a value, then its row. Values that agree in all the bits that are
-    left may fall in that order, which is usually nobody; then an argsort decides.
+    left, few among millions, may fall in that order; then an argsort puts these right.
 
     >>> sorting_order(np.array([3.0, -1.0, 3.0, 0.5]))
     array([1, 3, 0, 2])
@@ -357,7 +357,9 @@ def sorting_order(values: Floats) -> Ints:
     key &= np.uint64((1 << bits) - 1)
     order = key.view(np.int64).astype(np.intp, copy=False)
     found = values[order]
-    return order if (found[1:] >= found[:-1]).all() else values.argsort(kind="stable")
+    if (found[1:] >= found[:-1]).all():
+        return order
+    return order[found.argsort(kind="stable")]  # quick, as nearly all are in order
 
 
 def sorted_outcomes(time: Floats, event: Bools) -> tuple[Floats, Bools]:

@@ -230,6 +230,10 @@ class Columns:
         """Whether a model was scored by a mean."""
         return (key, model) in self._terms
 
+    def drop(self, name: str) -> None:
+        """Let go of the terms of a metric that nobody asks for again, under its name in keys."""
+        self._terms = {place: terms for place, terms in self._terms.items() if place[0][0] != name}
+
     def measured(self, metric: Metric, model: ModelName, task: Task) -> Score:
         """Return a mean of one model over all subjects; raise where it is undefined."""
         terms = self._terms[metric.key(task), model].whole()

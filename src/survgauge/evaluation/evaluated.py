@@ -99,6 +99,11 @@ def under_entry(
     return kept, [warned("knows-no-entry", metrics=others, of=of)] if others else []
 
 
+def offered(metrics: Iterable[Metric], kinds: dict[str, str]) -> list[Metric]:
+    """Return the metrics that some model offers what they need; `kinds` are those of the models."""
+    return [m for m in metrics if any(Prediction.offers(kind, m.needs) for kind in kinds.values())]
+
+
 @dataclass(frozen=True)
 class Request:
     """Who is asked about, and what."""
@@ -126,9 +131,8 @@ class Request:
         if task.by_entry:
             chosen, more = under_entry(chosen, not self.usual, task.cause)
             warnings = [*warnings, *more]
-        kinds = self.kinds.values()
-        had = [m.name for m in chosen if any(Prediction.offers(kind, m.needs) for kind in kinds)]
-        task = passing(task.again(asked=tuple(had)))
+        had = tuple(metric.name for metric in offered(chosen, self.kinds))
+        task = passing(task.again(asked=had))
         sizes = sizes_of(task.y, self.groups, task.cause)
         return replace(self, task=task, metrics=chosen, warnings=warnings, sizes=sizes)
 
@@ -244,6 +248,7 @@ def columns_of_arrays(
     """Return the numbers of all subjects, scored in chunks where they are many."""
     n = len(task.y)
     by_entry = task.y.entry is not None
+    metrics = offered(metrics, {name: p.kind for name, p in predictions.items()})
     plan = ChunkPlan(tuple(metrics), resident=True, spread=spread, by_entry=by_entry)
     curves = [p.curves for p in predictions.values() if p.curves is not None]
     # A distribution inside intervals may be that of the subjects, a convention may divide scores at

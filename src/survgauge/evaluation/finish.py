@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -70,12 +71,16 @@ class Group:
         metrics, told = self.columns.plan.metrics, "computing metrics"
         if self.name is not None:
             told += f" of {self.name}"
+        waiting = Counter(metric.square or metric.name for metric in metrics)
         for metric in steps(metrics, len(metrics), told):  # contributions of one at a time
             if metric.family != self._family:
                 self._look_anew(metric.family)
             for at in metric.at_times(self.task):
                 self.task = at
                 listed += self._scores_of(metric)
+            waiting[metric.square or metric.name] -= 1
+            if not waiting[metric.square or metric.name]:
+                self.columns.drop(metric.square or metric.name)
         models = list(self.columns.kinds)
         listed.sort(key=lambda score: models.index(score.model))
         found = sorted(self._warnings, key=lambda w: models.index(str(w.model)))

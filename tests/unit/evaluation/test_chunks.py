@@ -114,3 +114,29 @@ def test_a_difference_that_is_the_same_for_everybody_has_no_interval_from_chunks
     a, b = (REGISTRY["crps"].mean_of(columns[name].whole(), task) for name in ("a", "b"))
     assert a.stderr > 0
     assert paired_error(a, b) == 0.0
+
+
+def test_the_baseline_is_scored_by_metrics_that_some_model_has(monkeypatch):
+    y, curves = subjects(5, False, "linear")
+    asked = []
+    terms_of = evaluated.Metric.terms_of
+    monkeypatch.setattr(
+        evaluated.Metric, "terms_of", lambda m, *about: asked.append(m.name) or terms_of(m, *about)
+    )
+    sg.evaluate({"times": curves.median()}, y)
+    assert "mae_within" in asked
+    assert not {"brier", "ibs", "ibll", "crps"} & set(asked)
+    sg.evaluate({"times": curves.median(), "curves": curves}, y)
+    assert {"brier", "ibs", "ibll", "crps"} < set(asked)
+
+
+def test_terms_are_dropped_once_every_metric_has_read_them():
+    y, curves = subjects(5, False, "linear")
+    times = curves.median()
+    both = sg.evaluate({"times": times}, y, metrics=["rmse_po", "mae_po", "mse_po"])
+    assert [row["metric"] for row in both.rows()] == ["rmse_po", "mae_po", "mse_po"]
+    for row in both.rows():
+        alone = sg.evaluate({"times": times}, y, metrics=[row["metric"]]).rows()[0]
+        assert [row[name] for name in ("value", "stderr")] == [
+            alone[name] for name in ("value", "stderr")
+        ]

@@ -26,7 +26,7 @@ from .. import Evaluation
 from ..cells import CONTRIBUTIONS_LIMIT, passing
 from ..checks import Seen, coarse_grids
 from ..columns import Columns, Folder
-from ..evaluated import Request, chosen_metrics, evaluated, present
+from ..evaluated import Request, chosen_metrics, evaluated, offered, present
 from ..finish import Group
 from ..reading import joined, refuse_settings
 from ..scoring import ChunkPlan, Part, chunk_rows, part_of
@@ -275,11 +275,12 @@ class Asking:
     ) -> Asking:
         """Leave the outcomes behind: each chunk puts its own in their place."""
         task, found = question.task, {}
-        followed = any(metric.reads == "follow_up" for metric in question.metrics)
+        metrics = tuple(offered(question.metrics, question.kinds))
+        followed = any(metric.reads == "follow_up" for metric in metrics)
         for key in (None, *groups):
             part, _ = present(task, None if key is None else groups[key])
             by_entry, last = part.y.entry is not None, float(part.y.time.max())
-            plan = ChunkPlan(tuple(question.metrics), False, spread, baseline, by_entry)
+            plan = ChunkPlan(metrics, False, spread, baseline, by_entry)
             tested = ObservedCurve.of(part.y, part.cause, part.errors_stop) if followed else None
             part = replace(passing(part).with_g(), follow_up=last, tested=tested)
             found[key] = replace(part, y=part.y[:1], rows=None, start=0), plan
