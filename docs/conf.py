@@ -7,6 +7,9 @@ from pathlib import Path
 
 import survgauge
 
+# Sphinx looks for leaderboard.run in a module of this name, which is a name of the package only.
+sys.modules["survgauge.leaderboard"] = survgauge.leaderboard
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 (HERE / "_generated" / "pages").mkdir(parents=True, exist_ok=True)  # filled by _ext/example.py
