@@ -83,8 +83,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         result = evaluate_files(args)
     result = traced(result, args, files)
-    screens = partial(first_screen, shell=True), partial(whole_text, shell=True)
-    return present(result, args, *screens)
+    screen = partial(first_screen, shell=True, report=bool(args.html))
+    return present(result, args, screen, partial(whole_text, shell=True))
 
 
 def traced(result: Evaluation, args: argparse.Namespace, files: Mapping[str, list[Path]]) -> Any:

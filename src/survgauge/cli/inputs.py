@@ -14,6 +14,7 @@ from ..data.curves import INTERPOLATIONS
 from ..data.files import (
     Ids,
     both_kinds,
+    has_one_value,
     is_interval_file,
     read_columns,
     read_features,
@@ -59,6 +60,12 @@ def read_inputs(args: argparse.Namespace) -> Inputs:
             paths = in_order(path, test.causes or (), name)
             repair = None if args.repair is None else "running_maximum"
             predictions[name] = read_incidence(paths, repair=repair, **how)
+        elif args.cause is not None and not has_one_value(path, ids):
+            raise InputError(
+                f"--pred {name}={path} holds curves, and with --cause a model has one file of "
+                "cumulative incidence per cause: "
+                + " ".join(f"--pred {name}{BETWEEN_CAUSE}{k}=FILE" for k in test.causes or ())
+            )
         else:
             predictions[name] = read_predictions(path, tail=args.tail, repair=args.repair, **how)
     return Inputs(test, train, predictions, ids)
@@ -72,6 +79,8 @@ def _outcomes(args: argparse.Namespace) -> tuple[Any, Any]:
     causes = named_causes(args)
     if causes is not None and args.event_value is not None:
         raise InputError("--event-value is for one kind of event; with --cause leave it out")
+    if not Path(args.test).exists():
+        raise InputError(f"{args.test}: no such file or folder")
     train = None
     if args.train is not None:
         train = _read(args.train, args, causes, weight_required=False)
@@ -203,7 +212,8 @@ def in_order(parts: dict[str, Part], causes: tuple[str, ...], model: str) -> dic
     if missing:
         raise InputError(
             f"--pred: {model!r} has no predictions of {missing[0]!r}; give "
-            f"--pred {model}{BETWEEN_CAUSE}{missing[0]}=FILE too"
+            f"--pred {model}{BETWEEN_CAUSE}{missing[0]}=FILE too (of a model of one cause, such as "
+            "Fine and Gray's, zeros: see the guide on competing risks)"
         )
     return {cause: known[cause] for cause in causes}
 

@@ -86,7 +86,8 @@ def progress() -> Iterator[Tell]:
     Of each kind of work ("reading outcomes") the rows or parts that are done and, where their
     number is known, all of them.
     """
-    terminal, began, shown = sys.stderr.isatty(), dict[str, float](), monotonic()
+    terminal, shown = sys.stderr.isatty(), monotonic()
+    began: dict[str, tuple[float, int]] = {}  # when work was told of first, and what was done then
     spoken = False
     shown += _PATIENCE - (_EVERY if terminal else _EVERY_IN_FILES)
     start, ending = ("\r", "\x1b[K") if terminal else ("", "\n")
@@ -94,13 +95,13 @@ def progress() -> Iterator[Tell]:
     def tell(done: int, rows: int | None, name: str) -> None:
         nonlocal shown, spoken
         now = monotonic()
-        began.setdefault(name, now)
+        since, before = began.setdefault(name, (now, done))
         if now - shown < (_EVERY if terminal else _EVERY_IN_FILES):
             return
         shown, spoken = now, True
         text = f"{name}: {done:,} rows"
-        if rows and done:
-            left = (now - began[name]) * (rows - done) / done
+        if rows and done > before:
+            left = (now - since) * (rows - done) / (done - before)
             text = f"{name}: {done / rows:.0%}, about {_duration(left)} to go"
         sys.stderr.write(f"{start}{visible(text)}{ending}")
         sys.stderr.flush()

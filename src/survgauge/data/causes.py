@@ -99,7 +99,10 @@ def _unnamed_codes(event: Any, refusal: InputError) -> tuple[Codes, int]:
     if array.dtype == object and any(map(is_missing, array.flat)):
         raise refusal
     if array.dtype == object or array.dtype.kind not in "fiu" or not array.size:
-        told = _name_them(_names_in(array))
+        names = _names_in(array)
+        told = _name_them(names)
+        if array.dtype.kind in "OU" and names is _EXAMPLE:
+            told += "; who had none of them must be 'censored'"
         raise InputError(f"{refusal}; with several causes {told}") from refusal
     codes = _whole(array, array.size)
     if codes is None:

@@ -69,6 +69,12 @@ def _hint(names: list[str], odd: list[str]) -> str:
     return ""
 
 
+def has_one_value(path: str | Path, ids: Ids | None) -> bool:
+    """Whether a file of predictions has one time or one risk per subject."""
+    names = [name for name in _columns(Table(path), ids) if name not in UNNAMED]
+    return names in (["time"], ["risk"])
+
+
 def is_frame(table: Table, names: list[str], subjects: int | None) -> bool:
     """Whether a table is a frame as lifelines and pycox write it: times down, subjects across.
 

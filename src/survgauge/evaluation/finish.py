@@ -161,8 +161,7 @@ class Group:
         try:
             if self.task.sample_weight is not None and "weights" not in metric.supports:
                 raise UndefinedMetricError(
-                    "takes no sampling weights (sample_weight), so it has no value here; leave it "
-                    "out of `metrics`, or evaluate it without them"
+                    "takes no sampling weights (sample_weight), so it has no value here"
                 )
             past = self._past(metric, model)
             table = self.columns.tables.get(metric.name)

@@ -62,11 +62,18 @@ _OPTIONS = {
     "tau": "--tau", "time": "--time", "metrics": "--metrics", "by": "--by", "y_train": "--train",
     "sample_weight": "--sample-weight", "cluster": "--cluster", "X_test": "--features",
     "censoring": "--censoring", "landmark": "--landmark", "threshold": "--threshold",
+    "sg.Convention(censoring=...)": "--censoring",
+    "min_g": "min_g (in Python)", "min_at_risk": "min_at_risk (in Python)",
 }  # fmt: skip
 
 
-def first_screen(result: Evaluation, width: int = WIDEST, shell: bool = False) -> list[Line]:
-    """Return the verdict, a few metrics and the first warnings, and where the rest is."""
+def first_screen(
+    result: Evaluation, width: int = WIDEST, shell: bool = False, report: bool = False
+) -> list[Line]:
+    """Return the verdict, a few metrics and the first warnings, and where the rest is.
+
+    A `report` that a shell has written is not offered again.
+    """
     data = result.to_dict()
     overall = [row for row in data["metrics"] if row.get("group") is None]
     grouped = len(overall) < len(data["metrics"])
@@ -80,7 +87,7 @@ def first_screen(result: Evaluation, width: int = WIDEST, shell: bool = False) -
         _few_values({**data, "metrics": overall}, few, width, shell) if few else [],
         _groups(data, headline(data), width, shell) if grouped else [],
         warning_lines(result, told, width, shell),
-        _rest(result, len(told), len(few), width, shell),
+        _rest(result, len(told), len(few), width, shell, report),
     )
 
 
@@ -160,7 +167,9 @@ def warning_lines(
     return found
 
 
-def _rest(result: Evaluation, told: int, metrics: int, width: int, shell: bool) -> list[Line]:
+def _rest(
+    result: Evaluation, told: int, metrics: int, width: int, shell: bool, report: bool
+) -> list[Line]:
     """Say whom it is about, and where the rest is; `told` warnings and `metrics` are there."""
     s, why = result.support, why_then(result.support)
     found = sample_text(s, result.unit)
@@ -175,7 +184,8 @@ def _rest(result: Evaluation, told: int, metrics: int, width: int, shell: bool) 
         others = not told and any(w.weight != WEIGHTS[-1] for w in result.warnings)
         whose = ", none about the metrics above" if others and metrics < total else ""
         parts.append(f"{counted(result.warnings)}{whose}{where}")
-    last = "everything: --all; report: --html FILE" if shell else "everything: .to_text()"
+    last = "everything: --all" if shell else "everything: .to_text()"
+    last += "; report: --html FILE" if shell and not report else ""
     return lines + _wrapped("; ".join([*parts, last]), width, "dim")
 
 
@@ -185,7 +195,7 @@ def sample_text(support: dict[str, Any], unit: str = "") -> str:
     >>> sample_text({"subjects": 9, "events": 4, "median_follow_up": 371.25}, "days")
     '9 subjects, 4 events, median follow-up 371.25 days'
     """
-    found = f"{support['subjects']} subjects, {counted_events(support)}"
+    found = f"{support['subjects']:,} subjects, {counted_events(support, ',')}"
     middle = support.get("median_follow_up")
     if middle is None or math.isnan(middle):
         return found

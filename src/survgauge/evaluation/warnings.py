@@ -22,6 +22,12 @@ WEIGHTS = ("problem", "caution", "note")
 _MUCH, _LITTLE = 0.5, 0.05
 #: How many metrics, models or groups are named.
 _MOST = 6
+#: Codes about the weights of the last subjects, which a `tau` near the horizon leaves as they are.
+_BY_THE_LAST = ("mean-weight", "large-weight")
+#: What to do about weights under delayed entry.
+_ENTERED_EARLY = (
+    "give an earlier `time` and `tau`, or a `landmark` from which the follow-up reaches them"
+)
 
 #: How a metric is called, given its identifier.
 Name = Callable[[str], str]
@@ -161,7 +167,7 @@ class JoinedWarning:
     def advice(self, support: dict[str, Any], options: Mapping[str, str] | None = None) -> str:
         """Say what to do; `options` are other names of arguments, as a shell has them."""
         text = marked_advice(self.code, self.cases[0].metric, support)
-        named = re.sub(r"`(\w+)`", lambda m: (options or {}).get(m[1], m[1]), text)
+        named = re.sub(r"`([^`]+)`", lambda m: (options or {}).get(m[1], m[1]), text)
         return named.replace("`", "")
 
     def to_dict(self) -> dict[str, Any]:
@@ -262,7 +268,8 @@ def graded(code: str, affected: float | None = None) -> str:
 def marked_advice(code: str, metric: str | None, support: dict[str, Any]) -> str:
     """Say what to do about a warning, with arguments between backticks; nothing done already.
 
-    Where the horizon of the metric ends already, an earlier `tau` is advised, not just any.
+    Where the horizon of the metric ends already, an earlier `tau` is advised, not just any. So
+    it is for scores whose last subjects are what is wrong.
 
     >>> marked_advice("distribution-tail", "mae_po", {"tau": None, "horizon": 2177.3})
     'give `tau` (for example 2100)'
@@ -273,18 +280,17 @@ def marked_advice(code: str, metric: str | None, support: dict[str, Any]) -> str
         return ""
     known = REGISTRY.get(metric or "")
     tau, horizon = support.get("tau"), support["horizon"] or 0.0
-    stop = horizon if known is not None and known.within_horizon else None
+    score = known is not None and known.family != "time" and code in _BY_THE_LAST
+    stop = horizon if score or (known is not None and known.within_horizon) else None
     stop = stop if tau is None else tau
     example = ""
     if horizon > 0:  # two digits, not above it
         step = 10.0 ** (math.floor(math.log10(horizon)) - 1)
         example = f" (for example {math.floor(horizon / step + 1e-9) * step:.6g})"
     better = f"give `tau`{example}" if stop is None else f"give an earlier `tau` than {stop:.6g}"
-    advice = KINDS[code].advice.replace("give `tau`", better)
     if code == "mean-weight" and support.get("delayed_entry"):
-        advice += "; weights below 1 may also say that who entered early is not followed "
-        advice += "that long: ask at an earlier `time`, or give `landmark`"
-    return advice
+        return _ENTERED_EARLY
+    return KINDS[code].advice.replace("give `tau`", better)
 
 
 def _share(affected: float | None) -> float:

@@ -198,6 +198,8 @@ def overview(data: dict[str, Any], ev: Evaluation | None = None) -> list[Spec]:
             panels.append(_calibration(some, max(ev.support["times"])))
             told += " Calibrated predictions lie on the dashed line."
             notes = [_sampled(ev)] * (some is not ev)
+            if "effective_subjects" in ev.support:
+                notes.append("Calibration is shown without the sampling weights")
     chart = Chart("Error and calibration", told, tuple(panels), columns=2, notes=tuple(notes))
     title = chart.title if len(panels) > 1 else titled(rows[0], data.get("unit") or "")
     return [figure("overview-chart", [replace(chart, title=title)], wide=True)]

@@ -51,6 +51,14 @@ _SECTIONS = {
 }  # fmt: skip
 _OPEN = ("differences", "calibration", "decisions", "errors", "probabilities")
 _WHOLE = tag("p", "All subjects together, whatever their group.", class_="soft")
+#: What the charts of a section show of subjects with sampling weights.
+_UNWEIGHTED = dict.fromkeys(
+    ("calibration", "decisions", "errors", "subjects"),
+    "The charts show the subjects as they were sampled, without their sampling weights.",
+)
+_UNWEIGHTED["probabilities"] = (
+    "Brier score and AUC are weighted by the sampling weights, other charts are not."
+)
 _NO_CHARTS = tag(
     "p",
     "Charts of errors, probabilities, calibration and single subjects need the predictions "
@@ -166,6 +174,10 @@ def _about(data: dict[str, Any]) -> Markup:
         "Median follow-up": _time(data, support.get("median_follow_up")),
         "Horizon tau": _time(data, support.get("tau")),
         "Supported until": _time(data, support["horizon"]),
+        "Clusters": f"{support['clusters']:,}" if "clusters" in support else None,
+        "Sampling weights": f"worth {number(support['effective_subjects'], 3)} equal subjects"
+        if "effective_subjects" in support
+        else None,
         "Time of interest": (_time(data, *times) or "-") + in_brackets(why_then(support)),
         "Warnings": tag("a", counted(warnings_of(data)), href="#trust"),
     }
@@ -239,6 +251,9 @@ def _further(data: dict[str, Any], charts: Figures) -> list[Section]:
     bodies: dict[str, Markup | None] = {"provenance": _provenance(data)}
     if data["metrics"]:
         bodies |= {name: figures(found) for name, found in charts.items() if found}
+        if "effective_subjects" in data["support"]:
+            noted = {name: tag("p", text, class_="soft") for name, text in _UNWEIGHTED.items()}
+            bodies |= {name: join(noted[name], bodies[name]) for name in noted if name in bodies}
         if is_grouped(data):
             bodies |= {name: join(_WHOLE, bodies[name]) for name in _OPEN if name in bodies}
         bodies["support"] = join(_support(data), bodies.get("support"))

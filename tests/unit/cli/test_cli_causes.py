@@ -83,6 +83,7 @@ def test_numbers_are_those_of_python(files, capsys):
     ("more", "message"),
     [
         (["--pred", "cox:1={}", "--cause", "1"], "has no predictions of '2'"),
+        (["--pred", "cox={}", "--cause", "1"], "cumulative incidence per cause: --pred cox:1=FILE"),
         (["--pred", "cox:gout={}", "--cause", "1"], "must be the code or the name of a cause"),
         (["--causes", "relapse,death"], "--causes goes with --cause"),
         (["--cause", "gout"], "cause must be the code or the name of a cause"),
@@ -134,3 +135,12 @@ def test_a_stream_of_causes(files, capsys):
     ev = sg.evaluate(curves, y, y_train=train, cause=1, metrics=["ibs", "harrell"])
     for score in ev.scores:
         assert found[score.metric.name] == pytest.approx(score.value, rel=1e-10)
+
+
+def test_words_that_are_neither_cause_nor_censored_are_explained(files, capsys):
+    folder = files[0]
+    (folder / "words.csv").write_text("time,event\n1,alive\n2,relapse\n3,death\n")
+    given = ["evaluate", "--test", str(folder / "words.csv"), "--cause", "relapse"]
+    assert main([*given, "--pred", f"cox={folder / 'cox_1.csv'}"]) == 2
+    error = capsys.readouterr().err
+    assert "--causes relapse,death; who had none of them must be 'censored'" in error

@@ -295,4 +295,6 @@ def test_an_audit_has_a_first_screen(folder, capsys):
 def test_a_report_is_named_last(folder, capsys):
     shown = printed(capsys, *words((0,), "--metrics", "mae_hinge", "--html", "page.html"))
     assert shown.endswith("\nReport: page.html\n")
+    assert "--html FILE" not in shown
+    assert "--html FILE" in printed(capsys, *words((0,), "--metrics", "mae_hinge"))
     assert Path("page.html").is_file()

@@ -116,11 +116,11 @@ def test_a_folder_needs_a_reference(place, capsys):
 
 
 def test_work_deep_inside_is_told_too(monkeypatch, capsys):
-    clock = iter([0.0, 1.0, 31.0, 61.0])
+    clock = iter([0.0, 1.0, 31.0, 61.0])  # 30 s for a part; the first had begun before
     monkeypatch.setattr(output, "monotonic", lambda: next(clock))
     with output.progress():
         assert list(steps("abc", 3, "drawing figures")) == ["a", "b", "c"]
-    assert "drawing figures: 67%, about 15 s to go" in capsys.readouterr().err
+    assert "drawing figures: 67%, about 30 s to go" in capsys.readouterr().err
     assert list(steps("ab", 2, "drawing figures")) == ["a", "b"]
     assert capsys.readouterr().err == ""
 

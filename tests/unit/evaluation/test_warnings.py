@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.evaluation.text import first_screen, plain_text
+from survgauge.evaluation.text import _OPTIONS, first_screen, plain_text
 from survgauge.evaluation.verdict import first_metrics
 from survgauge.evaluation.warnings import (
     WEIGHTS,
@@ -16,6 +16,7 @@ from survgauge.evaluation.warnings import (
     counted,
     graded,
     joined,
+    marked_advice,
     warnings_of,
 )
 from survgauge.report import evaluation_html
@@ -142,3 +143,22 @@ def test_weight_goes_by_how_much_is_affected():
     [warning] = joined(cases, {"models": ["m"], "metrics": [], "support": {}})
     assert (warning.weight, warning.affected) == ("problem", 0.8)
     assert [case.affected for case in warning.cases] == [0.8, 0.3, 0.1]
+
+
+def test_advice_that_a_score_cannot_follow_is_not_given():
+    # Its horizon is the last time that the data support: a tau next to that changes nothing.
+    support = {"tau": None, "horizon": 83.995}
+    told = marked_advice("mean-weight", "ibs", support)
+    assert told.startswith("give an earlier `tau` than 83.995, or a G")
+    assert "give `tau` (for example 83)" in marked_advice("mean-weight", "mae_ipcw_d", support)
+    late = marked_advice("mean-weight", "ibs", {**support, "delayed_entry": 9})
+    assert "`landmark`" in late
+    assert "G" not in late
+
+
+def test_a_shell_has_names_of_its_own(evaluation):
+    case = EvaluationWarning("large-weight", "one subject stands for 30", metric="ibs")
+    [warning] = joined([case], evaluation.to_dict())
+    told = warning.advice(evaluation.support, _OPTIONS)
+    assert "--tau" in told
+    assert "min_g (in Python)" in told

@@ -10,6 +10,7 @@ import pytest
 import survgauge as sg
 from survgauge.cli.main import main
 from survgauge.report import evaluation_html
+from survgauge.report.displays import display
 
 Y = (np.arange(1.0, 41.0), np.arange(40) % 3 > 0)
 
@@ -45,3 +46,48 @@ def test_a_coxnet_without_baseline_is_told_how_to_have_curves():
         sg.scorer("mae_within")(model, X, y)
     curves = linear_model.CoxnetSurvivalAnalysis(fit_baseline_model=True).fit(X, y)
     assert sg.scorer("mae_within", y_train=Y)(curves, X, y) < 0
+
+
+@pytest.fixture(scope="module")
+def weighted():
+    rng = np.random.default_rng(4)
+    x, grid = rng.normal(size=200), np.linspace(0, 20, 21)
+    time, end = rng.exponential(8 * np.exp(-x)), rng.uniform(2, 20, 200)
+    curves = sg.SurvivalCurves(grid, np.exp(-grid / (8 * np.exp(-x))[:, None]))
+    y = np.minimum(time, end), time <= end
+    sample = {"sample_weight": np.where(x > 0, 3.0, 1.0), "cluster": np.arange(200) % 20}
+    return sg.evaluate({"cox": curves}, y, y_train=y, time=5, **sample)
+
+
+def test_a_page_says_where_charts_leave_sampling_weights_out(weighted):
+    page = evaluation_html(weighted)
+    assert "<dt>Clusters</dt><dd>20</dd>" in page
+    assert re.search(r"<dt>Sampling weights</dt><dd>worth \d+ equal subjects</dd>", page)
+    assert "Calibration is shown without the sampling weights" in page
+    section = page.partition('id="calibration-title"')[2].partition("<figure")[0]
+    assert "as they were sampled, without their sampling weights" in section
+    alone = evaluation_html(sg.evaluate({"a": Y[0] + 1}, Y, y_train=Y))
+    assert "sampling weights" not in alone
+
+
+def test_a_study_says_why_a_metric_has_no_value(weighted):
+    study = weighted.study(metrics=["ici", "ibs"])
+    notes = " ".join(study.table_two.notes)
+    assert "n/a: Integrated calibration index (ICI) at 5 (cox): takes no sampling weights" in notes
+    assert "X_test" not in notes
+    assert "Calibration was measured" not in study.methods.plain()[1]
+
+
+def test_bands_over_time_stay_in_the_range_of_the_metric(weighted):
+    auc = display(weighted, "auc").frame()
+    assert auc["high"].max() < 1
+    assert display(weighted, "brier").frame()["low"].min() >= 0
+    at = auc[~auc["baseline"]]
+    ends = np.log(at["high"] / (1 - at["high"])) + np.log(at["low"] / (1 - at["low"]))
+    middle = 2 * np.log(at["value"] / (1 - at["value"]))
+    np.testing.assert_allclose(ends, middle, rtol=1e-9)
+
+
+def test_a_heading_is_printed_with_what_it_heads(page):
+    printed = page.partition("@media print")[2]
+    assert re.search(r"section > div:has\(> h2\) \{ break-after: avoid; \}", printed)

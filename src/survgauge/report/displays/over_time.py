@@ -17,7 +17,7 @@ from ...metrics.checks import check_times
 from ...metrics.probability.brier import brier_score
 from ...metrics.ranking.auc import cumulative_dynamic_auc
 from ...metrics.registry import REGISTRY
-from ...metrics.score import CurveResult
+from ...metrics.score import CurveResult, interval
 from ...metrics.task import Task
 from ._base import (
     Display,
@@ -123,7 +123,7 @@ def over_time(
     title, label, called, caption = _words(kind, task.words)
     table, marks, least = list[Part](), list[Mark](), 0.5
     for model, (value, stderr) in found.items():
-        low, high = band(value, stderr, ev.confidence)
+        low, high = _limits(kind, value, stderr, ev.confidence)
         part = {"metric": kind, "model": model, "baseline": False, "time": grid}
         table.append({**part, "value": value, "low": low, "high": high})
         marks.append(Line(grid, value, place[model], (Model(model),), low, high))
@@ -140,6 +140,22 @@ def over_time(
         upwards = Axis(label, low=max(0.0, min(0.45, least - 0.02)), high=1.0)
     panel = Panel(Axis.time(ev.unit, low=start, high=end), upwards, tuple(marks))
     return Display(Chart(title, caption, (panel,), left_out=left_out), table)
+
+
+def _limits(
+    kind: str, values: Floats, stderr: Floats, confidence: float | None
+) -> tuple[Floats, Floats]:
+    """Limits at each time on the scale of the metric, as in the tables: an AUC stays below 1.
+
+    They meet where all subjects agree, as at time 0.
+    """
+    if confidence is None:
+        return band(values, None, None)
+    scale = REGISTRY[kind].interval
+    found = [interval(*pair, confidence, scale) for pair in zip(values, stderr, strict=True)]
+    low, high = np.array([one.low for one in found]), np.array([one.high for one in found])
+    agree = np.isnan(low) & np.isfinite(stderr)
+    return np.where(agree, values, low), np.where(agree, values, high)
 
 
 def _grid(task: Task, kind: str) -> Floats:

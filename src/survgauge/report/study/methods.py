@@ -8,7 +8,7 @@ from typing import Any
 from ..._tools.writing import provenance
 from ...data.causes import EventWords, cause_label, training_events
 from ...evaluation import Evaluation
-from ...evaluation.phrases import in_brackets, listed, rounded, why_then
+from ...evaluation.phrases import Column, in_brackets, listed, rounded, why_then
 from ...metrics.registry import REGISTRY, Metric
 from .printed import Prose, keys_of
 from .table_two import PARTS, parts_of
@@ -27,6 +27,8 @@ _SPREAD = {
 }
 
 Row = dict[str, Any]
+#: Rows of a part of Table 2 by metric with its time, and model.
+Cells = dict[Column, dict[str, Row]]
 
 
 def methods(ev: Evaluation, reference: str | None = None) -> Prose:
@@ -39,7 +41,7 @@ def methods(ev: Evaluation, reference: str | None = None) -> Prose:
     reference : str, optional
         The model from which differences are told.
     """
-    parts = parts_of(ev)
+    parts = _with_values(parts_of(ev))
     rows = [row for cells in parts.values() for some in cells.values() for row in some.values()]
     records = [REGISTRY[name] for name in dict.fromkeys(row["metric"] for row in rows)]
     paragraphs = [
@@ -52,6 +54,19 @@ def methods(ev: Evaluation, reference: str | None = None) -> Prose:
     return Prose(
         "Statistical methods", tuple(" ".join(part) for part in map(list, paragraphs) if part)
     )
+
+
+def _with_values(parts: dict[str, Cells]) -> dict[str, Cells]:
+    """Leave out metrics that have no value for any model."""
+    found = {
+        part: {
+            column: some
+            for column, some in cells.items()
+            if any(row["value"] == row["value"] for row in some.values())
+        }
+        for part, cells in parts.items()
+    }
+    return {part: cells for part, cells in found.items() if cells}
 
 
 def _subjects(ev: Evaluation) -> list[str]:

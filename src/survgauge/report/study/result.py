@@ -296,22 +296,25 @@ class Figure:
 def planned(ev: Evaluation, reference: str | None = None) -> Iterator[Figure]:
     """Yield the figures of an evaluation; whether each can be drawn is not known yet."""
     times = [time for time in ev.support["times"] if time == time]
+    plain = ", without sampling weights" * ("effective_subjects" in ev.support)
     if ev.task.cause is not None:
         told = "Cumulative incidence of every cause, observed and predicted on average"
-        yield Figure("incidence", "curves", told)
+        yield Figure("incidence", "curves", told + plain)
     for time in times:
         mark = f"_{time:.12g}" if len(times) > 1 else ""
         at = rounded(time, ev.unit)
-        yield Figure(f"calibration{mark}", "calibration_panel", f"Calibration at {at}",
+        yield Figure(f"calibration{mark}", "calibration_panel", f"Calibration at {at}{plain}",
                      {"time": time})  # fmt: skip
         known = ev.predictions.get(reference) if reference else None
         less = reference if known is not None and known.has("curves") else None
         options = {"time": time, "reference": less}
-        yield Figure(f"decision_curve{mark}", "decision_curve", f"Decision curves at {at}", options)
+        yield Figure(
+            f"decision_curve{mark}", "decision_curve", f"Decision curves at {at}{plain}", options
+        )
     if times:
         estimate, at = ev.task.words.estimate, rounded(times[-1], ev.unit)
         told = f"{estimate} estimates by group of predicted risk at {at}"
-        yield Figure("risk_groups", "risk_groups", told, {"time": times[-1]})
+        yield Figure("risk_groups", "risk_groups", told + plain, {"time": times[-1]})
     if "groups" in ev.support:
         yield Figure("subgroups", "metrics", "Performance in subgroups")
     if len(ev.models) > 1 and ev.confidence is not None:

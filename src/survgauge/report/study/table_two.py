@@ -224,6 +224,16 @@ def _notes(ev: Evaluation, reference: str | None, rows: list[tuple[str, ...]]) -
         yield f"{told}."
     yield from withheld_notes(row for row in ev.rows() if row.get("group") is None)
     if support.get("assumes"):
-        yield support["assumes"]
+        yield f"{support['assumes'].partition('; give')[0].rstrip('.')}."  # a paper needs no advice
     if any("n/a" in cell for row in rows for cell in row):
+        yield from _undefined(ev)
+
+
+def _undefined(ev: Evaluation) -> Iterator[str]:
+    """Say why metrics have no value."""
+    found = [warning for warning in ev.warnings if warning.code == "undefined-metric"]
+    for warning in found:
+        about, why = warning.text(lambda name: REGISTRY[name].title.removesuffix(" at the time"))
+        yield f"n/a: {about}: {why}."
+    if not found:
         yield "n/a: the metric has no value for the predictions of this model."
