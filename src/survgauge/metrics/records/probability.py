@@ -111,9 +111,14 @@ def _numbered(found: Score, task: Task) -> Score:
     return found
 
 
-_GRAF = "Graf et al. (1999), Statistics in Medicine 18"
 _CENSORING = "under independent censoring"
 _PROBABILITY: dict[str, Any] = {"family": "probability", "needs": "curves"}
+_TO_HORIZON: dict[str, Any] = {"reads": "horizon", "stops": "horizon"}
+_WEIGHTED: dict[str, Any] = {
+    "range": POSITIVE, "weights_by_g": True, "uses_divisor": True, "supports": EVERYTHING,
+    "proper": _CENSORING, "reference": "Graf et al. (1999), Statistics in Medicine 18",
+    **_PROBABILITY,
+}  # fmt: skip
 _ROBUST: dict[str, Any] = {
     "range": POSITIVE, "reads_g": True, "default": False, "assumes": "given",
     "proper": "if the distribution or G is right", "reference": "this package", **_PROBABILITY,
@@ -130,54 +135,34 @@ RECORDS: tuple[Metric, ...] = (
         name="brier",
         assumes="given",
         title="Brier score",
-        supports=EVERYTHING,
         reported=True,
         other_names=("brier_score", "bs"),
         about="Mean squared error of the predicted probability at the time.",
         terms=_brier,
-        range=POSITIVE,
-        weights_by_g=True,
         reads="time",
-        uses_divisor=True,
-        proper=_CENSORING,
-        reference=_GRAF,
-        **_PROBABILITY,
+        **_WEIGHTED,
     ),
     Metric(
         name="ibs",
         assumes="given",
         title="Integrated Brier score",
-        supports=EVERYTHING,
         reported=True,
         other_names=("integrated_brier", "integrated_brier_score"),
         about="Brier score averaged over all times up to the horizon.",
         terms=partial(_integrated, name="ibs"),
-        range=POSITIVE,
-        weights_by_g=True,
-        reads="horizon",
-        stops="horizon",
-        uses_divisor=True,
-        proper=_CENSORING,
-        reference=_GRAF,
-        **_PROBABILITY,
+        **_TO_HORIZON,
+        **_WEIGHTED,
     ),
     Metric(
         name="ibll",
         assumes="independent",
         title="Integrated log loss",
-        supports=EVERYTHING,
         other_names=("inbll", "integrated_nbll", "integrated_binomial_log_likelihood"),
         about="Logarithmic loss of the predicted probabilities, averaged over all times up to "
         "the horizon.",
         terms=partial(_integrated, name="ibll"),
-        range=POSITIVE,
-        weights_by_g=True,
-        reads="horizon",
-        stops="horizon",
-        uses_divisor=True,
-        proper=_CENSORING,
-        reference=_GRAF,
-        **_PROBABILITY,
+        **_TO_HORIZON,
+        **_WEIGHTED,
     ),
     Metric(
         name="ipa",
@@ -232,8 +217,7 @@ RECORDS: tuple[Metric, ...] = (
         title="Integrated Brier score, doubly robust",
         about="Integrated Brier score, right if the distribution of the event time or G is right.",
         terms=_ibs_dr,
-        reads="horizon",
-        stops="horizon",
+        **_TO_HORIZON,
         **_ROBUST,
     ),
     Metric(
@@ -241,9 +225,8 @@ RECORDS: tuple[Metric, ...] = (
         title="CRPS, doubly robust",
         about="CRPS up to the horizon, right if the distribution of the event time or G is right.",
         terms=_crps_dr,
-        reads="horizon",
-        stops="horizon",
         unit="time",
+        **_TO_HORIZON,
         **_ROBUST,
     ),
     Metric(
@@ -266,8 +249,7 @@ RECORDS: tuple[Metric, ...] = (
         about="Logarithmic loss of the predicted probabilities of being event-free and of every "
         "cause, averaged over all times up to the horizon.",
         terms=partial(_multi_cause, loss="log"),
-        reads="horizon",
-        stops="horizon",
+        **_TO_HORIZON,
         **_ALL_CAUSES,
     ),
     Metric(
@@ -277,8 +259,7 @@ RECORDS: tuple[Metric, ...] = (
         about="Squared error of the predicted probabilities of being event-free and of every "
         "cause, added up and averaged over all times up to the horizon.",
         terms=partial(_multi_cause, loss="squared"),
-        reads="horizon",
-        stops="horizon",
+        **_TO_HORIZON,
         **_ALL_CAUSES,
     ),
 )
