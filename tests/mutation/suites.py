@@ -11,6 +11,7 @@ PACKAGE = ROOT / "src" / "survgauge"
 CORE = (
     "estimators/reference.py",
     "estimators/pseudo.py",
+    "estimators/pseudo_incidence.py",
     "estimators/surrogates.py",
     "estimators/residual.py",
     "estimators/estimated_g.py",

@@ -12,7 +12,7 @@ from ..._tools.arrays import probability as checked_probability
 from ...data.intervals import IntervalOutcomes
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError
-from ...estimators.pseudo import PseudoIncidence
+from ...estimators.pseudo_incidence import PseudoIncidence
 from ...estimators.turnbull import Turnbull
 from ..score import Score
 from .inputs import StatusAtTime, checked_time, interval_description, interval_survival, turnbull_of

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 import survgauge as sg
 from survgauge.estimators.aalen_johansen import free_at
-from survgauge.estimators.pseudo import PseudoIncidence
+from survgauge.estimators.pseudo_incidence import PseudoIncidence
 from survgauge.metrics.calibration import smooth_fit
 from survgauge.metrics.calibration.inputs import StatusAtTime, cause_survival
 from survgauge.metrics.calibration.risk_rates import shared_shape
