@@ -1,6 +1,6 @@
 """Evaluation in bounded memory: the numbers of `evaluate`, from batches, files or a cluster."""
 
-from ...estimators.reference import OutcomeCounts
+from ...estimators.counts import OutcomeCounts
 from .call import evaluate_dask, evaluate_stream
 from .evaluator import Evaluator
 from .layout import RiskColumn, TimeColumn

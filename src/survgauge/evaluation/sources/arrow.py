@@ -12,7 +12,8 @@ from typing import Any
 
 from ...data.intervals import IntervalOutcomes
 from ...errors import InputError
-from ...estimators.reference import OutcomeCounts, Reference
+from ...estimators.counts import OutcomeCounts
+from ...estimators.reference import Reference
 from ..reading import joined, training_intervals, wrong_training
 from .batches import Batch
 from .layout import Layout
