@@ -83,7 +83,7 @@ class RiskTable:
     @property
     def event_rows(self) -> Ints:
         """Rows at which somebody had the event."""
-        return np.flatnonzero(self.events)
+        return np.flatnonzero(self.events > 0)  # zeros among floats take much longer to find
 
     def survival(
         self, censoring: bool = False, rows: Ints | None = None, restart: bool = False

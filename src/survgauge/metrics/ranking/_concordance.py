@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, Ints, positive, repeated
+from ..._tools.arrays import Bools, Floats, Ints, positive, repeated, sorting_order
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
@@ -77,6 +77,15 @@ class Question:
             return np.ones(time.size, dtype=np.bool_)
         return time <= self.tau if self.convention.anchors_at_tau else time < self.tau
 
+    @cached_property
+    def _by_time(self) -> Ints:
+        """Rows by time."""
+        return self.y.order()
+
+    def rows_by_time(self, time: Floats) -> Ints:
+        """Rows by some times; the subjects' own are sorted once."""
+        return self._by_time if time is self.y.time else sorting_order(time)
+
     @property
     def weighted(self) -> bool:
         """Whether pairs are weighted by G."""
@@ -133,7 +142,7 @@ class Question:
 
         count: Count = count_by_curve
         if not isinstance(source, SurvivalCurves):
-            count = count_by_risk(source, comparators)
+            count = count_by_risk(source, comparators, self.rows_by_time)
         if self.subject_g and not self.by_entry:
             counts = every_pair_counts(
                 y.time, anchor, source, anchor_weight=self.weights.event_weight * anchor,
@@ -197,7 +206,7 @@ class Question:
         """Value, contributions, and what stands behind them."""
         if not found.pairs > 0:
             self._refuse()
-        influence = self._contributions(found)
+        influence = self.contributions(found)
         frequency = self.y.weight if self.y.weighted else None
         support = self._support()
         support["pair_weight"] = float(found.pairs)
@@ -227,7 +236,7 @@ class Question:
             scale="logit",
         )
 
-    def _contributions(self, found: PairSums) -> Floats | None:
+    def contributions(self, found: PairSums) -> Floats | None:
         """Contributions of the subjects, with those through a G estimated from them."""
         influence, derivative = found.influence, found.anchor_derivative
         estimated = self.weights.estimated if self.own_g else None

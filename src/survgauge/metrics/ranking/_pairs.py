@@ -80,7 +80,9 @@ class PairCounts:
 Count = Callable[[Ints | None, Floats, Bools, Floats | None, Floats | None], PairCounts]
 
 
-def count_by_risk(risk: Floats, comparators: bool = True) -> Count:
+def count_by_risk(
+    risk: Floats, comparators: bool = True, rows_by_time: Callable[[Floats], Ints] = sorting_order
+) -> Count:
     """Return what counts the pairs of some rows by their risks."""
 
     def count(
@@ -91,7 +93,8 @@ def count_by_risk(risk: Floats, comparators: bool = True) -> Count:
         weight: Floats | None,
     ) -> PairCounts:
         own = risk if rows is None else risk[rows]
-        return pair_counts(time, anchor, own, anchor_weight, weight, comparators)
+        order = rows_by_time(time)
+        return pair_counts(time, anchor, own, anchor_weight, weight, comparators, order)
 
     return count
 
@@ -103,6 +106,7 @@ def pair_counts(
     anchor_weight: Floats | None = None,
     weight: Floats | None = None,
     comparators: bool = True,
+    order: Ints | None = None,
 ) -> PairCounts:
     r"""Count the comparable pairs of every subject, ties exact, in O(n log n).
 
@@ -124,6 +128,8 @@ def pair_counts(
         w; whole numbers give what repeated rows would.
     comparators : bool
         Whether to count the comparator's role too (needed for standard errors).
+    order : array of shape (n,), optional
+        Rows by time, where that is known.
 
     Examples
     --------
@@ -137,7 +143,7 @@ def pair_counts(
     if not n:  # interval-censored outcomes without an event
         nobody = Role(*np.zeros((3, 0), dtype=np.int64))
         return PairCounts(nobody, nobody, anchor_weight, weight)
-    by_risk, order = sorting_order(risk), sorting_order(time)
+    by_risk, order = sorting_order(risk), sorting_order(time) if order is None else order
     level = np.empty(n, dtype=np.int32)
     level[by_risk] = number = _numbered(risk[by_risk])
     del by_risk  # of many subjects every array counts
@@ -405,7 +411,7 @@ def _split(
     right: Counts | None,
 ) -> list[Any]:
     """Put the lower half before the upper one in every node, counting on the way."""
-    middle = np.arange(half, code.size, 2 * half)[:, None]
+    middle = np.arange(half, code.size, 2 * half, dtype=np.int32)[:, None]
     is_upper = (code.reshape(-1, 2 * half) >= middle).ravel()
     lower, upper = (np.flatnonzero(one).reshape(-1, half) for one in (~is_upper, is_upper))
     order = np.stack((lower, upper), axis=1)

@@ -49,11 +49,16 @@ def concordance_of(y_true: Any, risk: Any, method: str, comparators: bool, **opt
 
     Without `comparators` there are no contributions.
     """
-    question = make_question(y_true, method=method, **options)
-    values = as_close_as(question.convention.risk_tolerance, checked_risk(risk, len(question.y)))
+    question, values = _asked(y_true, risk, method, options)
     if method == "margin":
         return _margin(question, values, comparators)
     return question.details(question.sums(values, comparators))
+
+
+def _asked(y_true: Any, risk: Any, method: str, options: dict[str, Any]) -> tuple[Question, Floats]:
+    question = make_question(y_true, method=method, **options)
+    values = checked_risk(risk, len(question.y))
+    return question, as_close_as(question.convention.risk_tolerance, values)
 
 
 def _margin(question: Question, risk: Floats, comparators: bool) -> Score:
@@ -220,12 +225,13 @@ def concordance_index(
     if method == "margin":
         return concordance_of(y_true, risk, method, True, **options)
     # Contributions take longer than the pairs themselves.
-    found = concordance_of(y_true, risk, method, False, **options)
+    question, values = _asked(y_true, risk, method, options)
+    found = question.details(question.sums(values, False))
     if found.value < 0.5:  # whether by more than chance is asked at once
-        return concordance_of(y_true, risk, method, True, **options)
+        return question.details(question.sums(values))
     return replace(
         found,
-        influence=lambda: concordance_of(y_true, risk, method, True, **options).contributions,
+        influence=lambda: question.contributions(question.sums(values)),
     )
 
 
