@@ -19,7 +19,7 @@ import numpy as np
 
 from ..._tools.arrays import Bools, Floats, Ints
 from ...data.curves import SurvivalCurves
-from ...data.interpolation import tail_survival
+from ...data.interpolation import Scratch, tail_survival
 from ._pairs import PairCounts, Role, back, cumulative, run_ends, run_starts
 
 _ANCHORS, _COMPARATORS = 32, 2048  # compared in one block
@@ -98,7 +98,8 @@ def every_pair_counts(
         total = cumulative(w)
         anchor[0, chosen] = total[-1] - total[end[chosen]]
         comparator[0] = cumulative(left)[start]
-    for part, read in _readers(source, order if rows is None else rows[order], t[chosen]):
+    scratch = Scratch()
+    for part, read in _readers(source, order if rows is None else rows[order], t[chosen], scratch):
         position = chosen[part]
         own = np.diagonal(read(position))[:, None]
         low, high, first = own - tolerance, own + tolerance, end[position]
@@ -109,17 +110,21 @@ def every_pair_counts(
         for begin in range(int(first[0]), n, _COMPARATORS):
             block = slice(begin, min(begin + _COMPARATORS, n))
             value = read(block)
-            above, level = value > high, value >= low
+            above = np.greater(value, high, out=scratch("above", value.shape, np.bool_))
+            level = np.greater_equal(value, low, out=scratch("level", value.shape, np.bool_))
             level ^= above
             kinds = [(1, above), (2, level)]
-            if begin < first[-1] or inverse is not None:  # comparators of some anchors only
-                theirs = np.arange(begin, block.stop) >= first[:, None]
-                above &= theirs
-                level &= theirs
-                kinds += [] if inverse is None else [(0, theirs)]
+            early = min(int(first[-1]), block.stop) - begin
+            if early > 0:  # comparators of some anchors only
+                theirs = np.arange(begin, begin + early) >= first[:, None]
+                above[:, :early] &= theirs
+                level[:, :early] &= theirs
+            if inverse is not None:
+                kinds.append((0, np.arange(begin, block.stop) >= first[:, None]))
             for kind, found in kinds:
                 if found.any():
-                    ones = found.astype(np.float64)
+                    ones = scratch("ones", found.shape)
+                    ones[...] = found
                     if inverse is not None:
                         ones *= inverse[:, block]
                     anchor[kind, position] += ones @ w[block]
@@ -137,7 +142,7 @@ def every_pair_counts(
 
 
 def _readers(
-    source: SurvivalCurves | Floats, row: Ints, t: Floats
+    source: SurvivalCurves | Floats, row: Ints, t: Floats, scratch: Scratch
 ) -> Iterator[tuple[slice, _Read]]:
     """A few anchors after the other, with what reads everybody's values at their times `t`."""
     if not isinstance(source, SurvivalCurves):
@@ -160,7 +165,7 @@ def _readers(
             part = slice(first, min(first + _ANCHORS, end))
             some = t[part]
             if line is not None:
-                yield part, _on_line(*line, some)
+                yield part, _on_line(*line, some, scratch)
             else:
                 yield part, partial(_past if lines else _at, curves, row, some)
 
@@ -194,11 +199,14 @@ def _line(curves: SurvivalCurves, row: Ints, k: int) -> tuple[Floats, Floats, fl
     return level, curves.survival[row, k + 1] - level, start, float(grid[k + 1]) - start
 
 
-def _on_line(level: Floats, slope: Floats, start: float, length: float, t: Floats) -> _Read:
+def _on_line(
+    level: Floats, slope: Floats, start: float, length: float, t: Floats, scratch: Scratch
+) -> _Read:
     share = ((t - start) / length)[:, None]
 
     def read(position: Any) -> Floats:
-        value: Floats = slope[position] * share
+        some = slope[position]
+        value: Floats = np.multiply(some, share, out=scratch("value", (t.size, some.size)))
         value += level[position]
         return value
 
