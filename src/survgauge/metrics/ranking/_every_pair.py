@@ -19,7 +19,7 @@ import numpy as np
 
 from ..._tools.arrays import Bools, Floats, Ints
 from ...data.curves import SurvivalCurves
-from ...data.interpolation import Scratch, tail_survival
+from ...data.interpolation import tail_survival
 from ._pairs import PairCounts, Role, back, cumulative, run_ends, run_starts
 
 _ANCHORS, _COMPARATORS = 32, 2048  # compared in one block
@@ -98,8 +98,7 @@ def every_pair_counts(
         total = cumulative(w)
         anchor[0, chosen] = total[-1] - total[end[chosen]]
         comparator[0] = cumulative(left)[start]
-    scratch = Scratch()
-    for part, read in _readers(source, order if rows is None else rows[order], t[chosen], scratch):
+    for part, read in _readers(source, order if rows is None else rows[order], t[chosen]):
         position = chosen[part]
         own = np.diagonal(read(position))[:, None]
         low, high, first = own - tolerance, own + tolerance, end[position]
@@ -110,8 +109,7 @@ def every_pair_counts(
         for begin in range(int(first[0]), n, _COMPARATORS):
             block = slice(begin, min(begin + _COMPARATORS, n))
             value = read(block)
-            above = np.greater(value, high, out=scratch("above", value.shape, np.bool_))
-            level = np.greater_equal(value, low, out=scratch("level", value.shape, np.bool_))
+            above, level = value > high, value >= low
             level ^= above
             kinds = [(1, above), (2, level)]
             early = min(int(first[-1]), block.stop) - begin
@@ -123,8 +121,7 @@ def every_pair_counts(
                 kinds.append((0, np.arange(begin, block.stop) >= first[:, None]))
             for kind, found in kinds:
                 if found.any():
-                    ones = scratch("ones", found.shape)
-                    ones[...] = found
+                    ones = found.astype(np.float64)
                     if inverse is not None:
                         ones *= inverse[:, block]
                     anchor[kind, position] += ones @ w[block]
@@ -142,7 +139,7 @@ def every_pair_counts(
 
 
 def _readers(
-    source: SurvivalCurves | Floats, row: Ints, t: Floats, scratch: Scratch
+    source: SurvivalCurves | Floats, row: Ints, t: Floats
 ) -> Iterator[tuple[slice, _Read]]:
     """A few anchors after the other, with what reads everybody's values at their times `t`."""
     if not isinstance(source, SurvivalCurves):
@@ -165,7 +162,7 @@ def _readers(
             part = slice(first, min(first + _ANCHORS, end))
             some = t[part]
             if line is not None:
-                yield part, _on_line(*line, some, scratch)
+                yield part, _on_line(*line, some)
             else:
                 yield part, partial(_past if lines else _at, curves, row, some)
 
@@ -199,14 +196,11 @@ def _line(curves: SurvivalCurves, row: Ints, k: int) -> tuple[Floats, Floats, fl
     return level, curves.survival[row, k + 1] - level, start, float(grid[k + 1]) - start
 
 
-def _on_line(
-    level: Floats, slope: Floats, start: float, length: float, t: Floats, scratch: Scratch
-) -> _Read:
+def _on_line(level: Floats, slope: Floats, start: float, length: float, t: Floats) -> _Read:
     share = ((t - start) / length)[:, None]
 
     def read(position: Any) -> Floats:
-        some = slope[position]
-        value: Floats = np.multiply(some, share, out=scratch("value", (t.size, some.size)))
+        value: Floats = slope[position] * share
         value += level[position]
         return value
 
