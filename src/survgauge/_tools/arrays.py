@@ -346,9 +346,13 @@ def sorting_order(values: Floats) -> Ints:
     if n < _FEW:
         return values.argsort(kind="stable")
     ordered = (values + 0.0).view(np.int64)  # there is one zero only
-    # Of negative numbers all bits but the sign count downwards.
-    ordered ^= (ordered >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF)
-    ordered -= ordered.min()  # may wrap round, to what is right without a sign
+    low = ordered.min()
+    if low < 0:  # of negative numbers all bits but the sign count downwards
+        negative = ordered >> 63
+        negative &= np.int64(0x7FFF_FFFF_FFFF_FFFF)
+        ordered ^= negative
+        low = ordered.min()
+    ordered -= low  # may wrap round, to what is right without a sign
     key, bits = ordered.view(np.uint64), (n - 1).bit_length()
     key >>= np.uint64(max(int(key.max()).bit_length() + bits - 64, 0))
     key <<= np.uint64(bits)

@@ -186,8 +186,9 @@ class CensoringWeights:
     def event_weight(self) -> Floats:
         """1/G for events, 0 for censored subjects and for events with G = 0: (n,)."""
         own = self.at_own_time
-        own[~self.y.event | (own <= 0)] = np.inf
-        return np.divide(1.0, own, out=own)
+        seen = self.y.event & (own > 0)
+        # A product with flags, because to choose at random takes much longer.
+        return np.divide(seen, np.maximum(own, np.finfo(np.float64).tiny), out=own)
 
     @cached_property
     def lost_events(self) -> int:
@@ -237,8 +238,8 @@ class CensoringWeights:
                 return 0.0
         g, seen = self.survivors(t), self.y.time <= t
         free = np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
-        late = float(np.sum(p * free, where=~seen))
-        return (float(np.sum(p * weight, where=seen)) + late) / float(p.sum())
+        late: Any = ~seen * free
+        return (dot(p, seen * weight) + dot(p, late)) / float(p.sum())
 
     @cached_property
     def follow_up(self) -> float:

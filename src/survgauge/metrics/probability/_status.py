@@ -227,8 +227,8 @@ class Status:
             shares={"past_curve": (assumed * weight, weight)},
         )
         if self.ipcw:
-            used = self.event_weight[y.event & (y.time <= last) & (y.weight > 0)]
-            largest = float(used.max()) if used.size else 0.0
+            used = (y.time <= last) & (y.weight > 0)  # who was censored has no weight
+            largest = float((self.event_weight * used).max(initial=0.0))
             if self.common_g:
                 largest = max(largest, float(self.survivor_weight.max()))
             reference = self.weights.reference

@@ -115,8 +115,18 @@ class AucSetting:
 
     def survivor_weight(self, t: float) -> Floats:
         """1/G(t) of subjects who are event-free past t, 0 where G = 0: one number, or one each."""
-        g = np.atleast_1d(self.weights.survivors(t)) if self.method == "ipcw" else np.ones(1)
+        if self.method != "ipcw":
+            return np.ones(1)
+        common = self._common_g
+        g = self.weights.survivors(t) if common is None else np.array([common[t]])
         return np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
+
+    @cached_property
+    def _common_g(self) -> dict[float, float] | None:
+        """G(t) at the times asked for, looked up together; None: it depends on the subject."""
+        if self.weights.km is None:
+            return None
+        return dict(zip(self.asked.tolist(), self.weights.survivors_at(self.asked), strict=True))
 
     @cached_property
     def identified_until(self) -> float:
