@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -125,13 +126,15 @@ def provenance(call: str, inputs: Iterable[dict[str, Any]] = ()) -> dict[str, An
     return {
         "date": now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         "version": __version__,
-        "computed_with": (
-            f"Python {platform.python_version()}, NumPy {version('numpy')}, "
-            f"SciPy {version('scipy')}"
-        ),
+        "computed_with": _computed_with(),
         "call": call,
         "inputs": list(inputs),
     }
+
+
+@cache  # reading what a package says of itself takes milliseconds
+def _computed_with() -> str:
+    return f"Python {platform.python_version()}, NumPy {version('numpy')}, SciPy {version('scipy')}"
 
 
 def now() -> datetime:
