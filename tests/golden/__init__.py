@@ -35,5 +35,13 @@ INTENDED: list[tuple[str, str]] = [
         (pattern, "ICI in clusters: the upper limit also takes gaps along what clusters share")
         for pattern in ("*clusters/ici@*/high", "*clusters/ici_cox@*/high")
     ),
+    *(
+        (f"convention_survivaleval/*_{method}/*", "the preset has SurvivalEVAL's areas and divisor")
+        for method in ("margin", "ipcw_d", "po")
+    ),
+    (
+        "convention_survivaleval/warnings/codes",
+        "other pseudo-observations, none of them set to tau",
+    ),
     ("*/accuracy_in_time*", "accuracy in time went (house.md, may go)"),
 ]

@@ -270,6 +270,8 @@ CONVENTIONS = {
             risk_tolerance=1e-8,
             margin_area="trapezoid",
             margin_pairs="seen_whole",
+            area="trapezoid",
+            normalize="events",
         ),
         Convention(
             "pycox",

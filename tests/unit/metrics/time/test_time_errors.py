@@ -286,3 +286,17 @@ def test_a_named_method_is_its_definition_without_a_horizon():
     with pytest.raises(sg.UndefinedMetricError, match="supports no time above 0"):
         sg.mae(at_zero, [1.0, 2.0])
     assert sg.mae(at_zero, [1.0, 2.0], method="uncensored") == 1.5
+
+
+@pytest.mark.parametrize("method", ["uncensored", "hinge", "margin", "ipcw_d", "ipcw_t", "po"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_preset_of_survivaleval_has_its_time_errors(method, seed):
+    """By the settings that `tests/peer` compares with the package itself."""
+    rng = np.random.default_rng(seed)
+    died, lost = np.ceil(rng.exponential(8, 80)), np.ceil(rng.uniform(0, 25, 80))
+    y = sg.Outcomes(np.minimum(died, lost), died <= lost)
+    like = sg.Convention(area="trapezoid", normalize="events", censoring="train")
+    for error in (sg.mae, sg.mse):
+        ask = {"y_train": y[40:], "method": method}
+        preset = error(y[:40], died[:40] + 1, convention="survivaleval", **ask)
+        assert float(preset) == float(error(y[:40], died[:40] + 1, convention=like, **ask))
