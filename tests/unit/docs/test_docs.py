@@ -129,6 +129,12 @@ def test_a_page_reads_in_the_repository_view(page):
     assert set(found) <= {"toctree"}
 
 
+@pytest.mark.parametrize("page", pages(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_line_of_a_paragraph_begins_a_list_by_accident(page):
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    assert re.findall(r"^[A-Za-z(\"`*].*\n(?:1[.)]|[-+*]) .*$", text, re.MULTILINE) == []
+
+
 def test_every_public_name_has_a_page():
     text = "\n".join(path.read_text(encoding="utf-8") for path in (DOCS / "api").glob("*.rst"))
     listed = set(re.findall(r"^   ([\w.]+)$", text, re.MULTILINE))
