@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -132,6 +132,12 @@ class Setting:
             self._made.clear()
             self._made[method.name] = method(self)
         return self._made[method.name]
+
+    def with_truth(self, true_time: Any) -> Setting:
+        """Return the same setting with the known event times, up to the horizon."""
+        n = len(self.y)
+        truth = vector(true_time, "true_time", length=n, minimum=0.0, largest=LARGEST)
+        return replace(self, true_time=truth if self.tau is None else np.minimum(truth, self.tau))
 
     @property
     def value(self) -> Floats:
@@ -390,7 +396,6 @@ def make_setting(
     tau: float | None = None,
     weighted: bool = True,
     censoring: Any = None,
-    true_time: Any = None,
     sample_weight: Any = None,
     start: int = 0,
     conditional: Conditional | None = None,
@@ -415,10 +420,6 @@ def make_setting(
     times = None if cause is None else cause_times(y, reference, cause, tau, area)
     y = y.any_cause()
     source = g_source(censoring, y_train is not None)
-    truth = None
-    if true_time is not None:
-        truth = vector(true_time, "true_time", length=len(y), minimum=0.0, largest=LARGEST)
-        truth = truth if tau is None else np.minimum(truth, tau)
     if weight is not None and tau is not None and y.entry is not None:
         weight = np.where(y.entry < tau, weight, 0.0)  # who enters later is left out
     return Setting(
@@ -430,7 +431,6 @@ def make_setting(
         tau=tau,
         weighted=flag(weighted, "weighted"),
         censoring=None if isinstance(censoring, str) else censoring,
-        true_time=truth,
         g_from=source,
         weight=weight,
         start=start,

@@ -89,7 +89,7 @@ def test_surrogates_above_the_horizon_are_counted_and_those_at_it_are_not():
 
 def test_known_event_times_are_cut_at_the_horizon():
     truth = np.arange(1.0, 8.0)
-    setting = make_setting((TIME, EVENT), true_time=truth, tau=5.0)
+    setting = make_setting((TIME, EVENT), tau=5.0).with_truth(truth)
     np.testing.assert_array_equal(METHODS["true"](setting).time, np.minimum(truth, 5.0))
     np.testing.assert_array_equal(METHODS["true"](setting).weight, np.ones(7))
     with pytest.raises(sg.InputError, match="true_time must be given"):
@@ -185,10 +185,10 @@ def test_g_is_read_just_before_an_event():
 
 
 def test_known_event_times_may_be_small():
-    setting = make_setting((TIME, EVENT), true_time=np.zeros(7))
+    setting = make_setting((TIME, EVENT)).with_truth(np.zeros(7))
     np.testing.assert_array_equal(METHODS["true"](setting).time, np.zeros(7))
     with pytest.raises(sg.InputError, match="true_time"):
-        make_setting((TIME, EVENT), true_time=np.full(7, -0.5))
+        make_setting((TIME, EVENT)).with_truth(np.full(7, -0.5))
 
 
 def test_a_distribution_whose_steps_add_up_to_more_than_one_gives_no_negative_weight():

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import LARGEST, Floats, vector
+from ..._tools.arrays import Floats, vector
 from ...data.adapters import as_curves_named, is_flat
 from ...data.curves import SurvivalCurves
 from ...data.incidence import IncidenceCurves
@@ -150,10 +149,7 @@ def _errors(
         task = task.within_horizon
     setting = task.setting
     if true_time is not None:
-        truth = vector(true_time, "true_time", length=len(y), minimum=0.0, largest=LARGEST)
-        setting = replace(
-            setting, true_time=np.minimum(truth, np.inf if task.tau is None else task.tau)
-        )
+        setting = setting.with_truth(true_time)
     if not isinstance(predicted, SurvivalCurves):
         if not is_flat(predicted):
             predicted = as_curves_named(predicted, "predicted")
