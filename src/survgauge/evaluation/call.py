@@ -184,7 +184,7 @@ def evaluate(
     parsed = read_predictions(named_models(predictions), y, cause, unit)
     if confidence is not None:
         probability(confidence, "confidence")
-    weight = _sample_weight(sample_weight, y)
+    weight = None if sample_weight is None else _sample_weight(sample_weight, y)
     y, _ = y.sampled(weight, "y_test")
     if X_test is not None and isinstance(y, Outcomes):
         refuse_outcomes(X_test, y)
@@ -200,7 +200,7 @@ def evaluate(
         parsed = {name: p.ranked_by(task.until) for name, p in parsed.items()}
     chosen, left_out = chosen_metrics(metrics, y.count, preset.threshold, cause, task.outcomes)
     question = Request(
-        task.again(clusters=_clusters(cluster, y)),
+        task.again(clusters=None if cluster is None else _clusters(cluster, y)),
         chosen,
         usual=metrics is None or (isinstance(metrics, str) and metrics == "study"),
         confidence=confidence,
@@ -229,10 +229,8 @@ def evaluate(
     )
 
 
-def _sample_weight(given: Any, y: Outcomes) -> Floats | None:
+def _sample_weight(given: Any, y: Outcomes) -> Floats:
     """Read sampling weights; only their ratios matter, so their mean is made 1."""
-    if given is None:
-        return None
     weight = vector(given, "sample_weight", length=len(y), like="y_test", minimum=0.0)
     present = (weight > 0) & (y.weight > 0)
     if not present.any():
@@ -243,10 +241,8 @@ def _sample_weight(given: Any, y: Outcomes) -> Floats | None:
     return weight
 
 
-def _clusters(given: Any, y: Outcomes) -> Clusters | None:
+def _clusters(given: Any, y: Outcomes) -> Clusters:
     """Read who was sampled together."""
-    if given is None:
-        return None
     labels, _ = labels_of(given, len(y), "cluster")
     clusters = Clusters.of(labels, y.weight if y.weighted else None)
     if clusters.number < 2:

@@ -51,11 +51,11 @@ def support_of(
         "tail_share": _tail_shares(scores),
         "reference": "training outcomes" if trained else "test outcomes, in sample",
         **trained,
-        **_causes(task),
+        **({} if task.cause is None else _causes(task)),
         "metrics": _support_by_cell(scores),
         **_sampling(task),
         **_entry(task),
-        **_intervals(task),
+        **(_intervals(task) if task.outcomes == "interval" else {}),
         **_assumed_censoring(task, counts, features),
         **({"same_as_baseline": same} if same else {}),
     }
@@ -97,8 +97,6 @@ def _support_by_cell(scores: list[TableCell]) -> dict[str, Any]:
 
 def _intervals(task: Task) -> dict[str, Any]:
     """What the support says of interval-censored outcomes besides that of others."""
-    if task.outcomes != "interval":
-        return {}
     y = task.intervals.present()
     known = int(y.exact.sum())
     return {
@@ -189,10 +187,8 @@ class SubjectCounts:
 def _causes(task: Task) -> dict[str, Any]:
     """Name the cause that is asked about, count the events of each, and estimate their incidence.
 
-    The incidence is that at the times of interest; nothing where there is one kind of event.
+    The incidence is that at the times of interest.
     """
-    if task.cause is None:
-        return {}
     found: dict[str, Any] = {
         "cause": task.cause_name,
         "events_by_cause": events_by_cause(task.y),

@@ -111,17 +111,12 @@ class CensoringWeights:
             return None
         if self._whole is not None:
             return self._whole
-        known = self._followed
+        # Not kept: its counts are as large as the outcomes, and only G is asked for again.
+        same = self.source == "train" or (self.in_sample and self._weight is None)
+        known = self.reference if same else Reference(self._weighed)
         if self.convention.g_ties == "flipped":
             return flipped_g(known.y)
         return known.censoring
-
-    @property  # its counts are as large as the outcomes, and only G is asked for again
-    def _followed(self) -> Reference:
-        """The subjects that G is estimated from."""
-        if self.source == "train" or (self.in_sample and self._weight is None):
-            return self.reference
-        return Reference(self._weighed)
 
     @property
     def _weighed(self) -> Outcomes:
@@ -141,8 +136,16 @@ class CensoringWeights:
     @cached_property
     def estimated(self) -> EstimatedG | None:
         """G as estimated from these very subjects; None: not from them alone, or nobody asks."""
-        asked = self.own and self.contributions
-        return EstimatedG(self._weighed, **g_rules(self.convention)) if asked else None
+        if not (self.own and self.contributions):
+            return None
+        rules = self.convention
+        return EstimatedG(
+            self._weighed,
+            ties=rules.g_ties,
+            kind=rules.g_influence,
+            event_limit=rules.event_limit,
+            survivor_limit=rules.survivor_limit,
+        )
 
     def _read(self, t: Floats, side: str) -> Floats:
         if self.km is not None:
@@ -280,16 +283,6 @@ def below_floor(km: KaplanMeier | None, min_g: float, since: float | None = None
     low = np.empty(0) if km is None else np.flatnonzero(km.survival < min_g)
     # G(t-) falls below the floor just after the first time at which G does.
     return float(km.times[low[0]]) if km is not None and low.size else float("inf")
-
-
-def g_rules(convention: Convention) -> dict[str, str]:
-    """Ties and limits of G, as `EstimatedG` takes them."""
-    return {
-        "ties": convention.g_ties,
-        "kind": convention.g_influence,
-        "event_limit": convention.event_limit,
-        "survivor_limit": convention.survivor_limit,
-    }
 
 
 def flipped_g(y: Outcomes) -> KaplanMeier:
