@@ -164,7 +164,7 @@ def test_an_error_has_the_sentence_of_python(run_r, tmp_path):
 
 
 def test_the_code_of_the_page_prints_what_it_shows(run_r, tmp_path):
-    text = (ROOT / "docs" / "howto" / "r.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "howto" / "csv.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```r\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     code = "\n".join(block for block in blocks if not block.startswith("install"))
     printed = run_r("options(width = 100)\n" + code, tmp_path)

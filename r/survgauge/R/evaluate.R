@@ -3,23 +3,64 @@ sg_evaluate <- function(predictions, y, times = NULL, train = NULL, cause = NULL
                         sample_weight = NULL, X_train = NULL, X_test = NULL, interpolation = NULL,
                         report = tempfile("survgauge-", fileext = ".html"), args = character(),
                         folder = tempfile("survgauge-")) {
-  models <- read_predictions(predictions, times)
-  causes <- asked_causes(y, train, cause)
   report <- if (is.null(report)) NULL else whole_path(report)
-  dir.create(folder, showWarnings = FALSE, recursive = TRUE)
-  folder <- normalizePath(folder)
+  folder <- new_folder(folder)
+  arguments <- write_inputs(
+    predictions, y, times, train, cause, by, cluster, sample_weight, X_train, X_test, interpolation,
+    folder
+  )
   arguments <- c(
-    write_outcomes(y, train, by, cluster, sample_weight, folder),
-    write_predictions(models, causes, folder),
-    write_features(X_train, X_test, folder),
-    if (!is.null(causes)) c("--cause", as.character(cause), "--causes", paste(causes, collapse = ",")),
-    interpolation_words(models, interpolation),
-    option_word("--time", short_digits(time)), option_word("--tau", short_digits(tau)),
-    option_word("--metrics", metrics), option_word("--unit", unit),
-    option_word("--html", report), "--json", "results.json", args
+    arguments, option_words(time, tau, metrics, unit), option_word("--html", report),
+    "--json", "results.json", args
   )
   text <- run_command(c("evaluate", arguments), folder)
   read_results(file.path(folder, "results.json"), text, report)
+}
+
+sg_study <- function(predictions, y, out, times = NULL, train = NULL, cause = NULL, time = NULL,
+                     tau = NULL, metrics = NULL, unit = NULL, by = NULL, cluster = NULL,
+                     sample_weight = NULL, X_train = NULL, X_test = NULL, interpolation = NULL,
+                     reference = NULL, threshold = NULL, describe = NULL, describe_train = NULL,
+                     overwrite = FALSE, args = character(), folder = tempfile("survgauge-")) {
+  out <- whole_path(out)
+  folder <- new_folder(folder)
+  arguments <- write_inputs(
+    predictions, y, times, train, cause, by, cluster, sample_weight, X_train, X_test, interpolation,
+    folder, describe, describe_train
+  )
+  arguments <- c(
+    arguments, option_words(time, tau, metrics, unit), option_word("--reference", reference),
+    option_word("--threshold", short_digits(threshold)), option_word("--describe", names(describe)),
+    "--out", out, if (overwrite) "--overwrite", args
+  )
+  text <- run_command(c("study", arguments), folder)
+  read_results(file.path(out, "results.json"), text, file.path(out, "report.html"))
+}
+
+new_folder <- function(folder) {
+  dir.create(folder, showWarnings = FALSE, recursive = TRUE)
+  normalizePath(folder)
+}
+
+# Write the files of an evaluation; return the arguments that name them.
+write_inputs <- function(predictions, y, times, train, cause, by, cluster, sample_weight, X_train,
+                         X_test, interpolation, folder, describe = NULL, describe_train = NULL) {
+  models <- read_predictions(predictions, times)
+  causes <- asked_causes(y, train, cause)
+  c(
+    write_outcomes(y, train, by, cluster, sample_weight, folder, describe, describe_train),
+    write_predictions(models, causes, folder),
+    write_features(X_train, X_test, folder),
+    if (!is.null(causes)) c("--cause", as.character(cause), "--causes", paste(causes, collapse = ",")),
+    interpolation_words(models, interpolation)
+  )
+}
+
+option_words <- function(time, tau, metrics, unit) {
+  c(
+    option_word("--time", short_digits(time)), option_word("--tau", short_digits(tau)),
+    option_word("--metrics", metrics), option_word("--unit", unit)
+  )
 }
 
 option_word <- function(option, values) {
@@ -70,29 +111,22 @@ asked_causes <- function(y, train, cause) {
   causes
 }
 
-write_outcomes <- function(y, train, by, cluster, sample_weight, folder) {
+write_outcomes <- function(y, train, by, cluster, sample_weight, folder, describe = NULL,
+                           describe_train = NULL) {
   test <- outcome_table(y, "y")
   groups <- if (is.null(by) || is.data.frame(by)) by else data.frame(group = by)
   columns <- c(
     as.list(groups), if (!is.null(cluster)) list(.cluster = cluster),
     if (!is.null(sample_weight)) list(.weight = sample_weight)
   )
-  taken <- intersect(names(columns), c(names(test), "weight"))
-  if (length(taken) > 0) {
-    refuse("by must not have a column '", taken[[1]], "': that is a column of the outcomes")
-  }
-  for (name in names(columns)) {
-    if (length(columns[[name]]) != nrow(test)) {
-      refuse(
-        sub("^\\.", "", name), " must have a value for each subject; got ", length(columns[[name]]),
-        " values and ", nrow(test), " subjects"
-      )
-    }
-    test[[name]] <- columns[[name]]
-  }
+  test <- with_columns(test, columns, "by", "subjects")
+  known <- setdiff(names(describe), names(groups))  # a column may be both
+  test <- with_columns(test, as.list(describe)[known], "describe", "subjects")
   write_table(test, file.path(folder, "test.csv"))
   if (!is.null(train)) {
-    write_table(outcome_table(train, "train"), file.path(folder, "train.csv"))
+    table <- outcome_table(train, "train")
+    table <- with_columns(table, as.list(describe_train), "describe_train", "training subjects")
+    write_table(table, file.path(folder, "train.csv"))
   }
   c(
     "--test", "test.csv", if (!is.null(train)) c("--train", "train.csv"),
@@ -102,10 +136,34 @@ write_outcomes <- function(y, train, by, cluster, sample_weight, folder) {
   )
 }
 
+# Outcomes with columns beside them, which the argument `called` gave.
+with_columns <- function(table, columns, called, whom) {
+  taken <- intersect(names(columns), c(names(table), "weight"))
+  if (length(taken) > 0) {
+    refuse(called, " must not have a column '", taken[[1]], "': that is a column of the outcomes")
+  }
+  for (name in names(columns)) {
+    if (length(columns[[name]]) != nrow(table)) {
+      refuse(
+        sub("^\\.", "", name), " must have a value for each subject; got ", length(columns[[name]]),
+        " values and ", nrow(table), " ", whom
+      )
+    }
+    table[[name]] <- columns[[name]]
+  }
+  table
+}
+
 write_predictions <- function(models, causes, folder) {
   words <- character()
   for (name in names(models)) {
     model <- models[[name]]
+    if (model$kind == "survival" && !is.null(causes)) {
+      refuse(
+        "predictions$", name, " has one matrix, and y has several causes: give a list with a matrix of ",
+        "cumulative incidence for each of ", shown(causes)
+      )
+    }
     parts <- if (model$kind == "incidence") incidence_parts(model, causes, name) else list(model$values)
     labels <- if (model$kind == "incidence") paste0(name, ":", names(parts)) else name
     files <- file_names(labels, from = length(words) / 2)
@@ -133,6 +191,13 @@ incidence_parts <- function(model, causes, name) {
   codes[is.na(codes)] <- match(given[is.na(codes)], as.character(seq_along(causes)))
   if (anyNA(codes)) {
     refuse("predictions$", name, " has a cause '", given[is.na(codes)][[1]], "', and y has ", shown(causes))
+  }
+  without <- setdiff(causes, causes[codes])
+  if (length(without) > 0) {
+    refuse(
+      "predictions$", name, " has no matrix for the cause '", without[[1]], "': give one; of a model ",
+      "of one cause, such as Fine and Gray's, a matrix of zeros"
+    )
   }
   names(model$values) <- causes[codes]
   model$values

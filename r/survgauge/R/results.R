@@ -3,10 +3,21 @@ read_results <- function(path, text, report) {
   structure(
     list(
       metrics = flat(found$metrics), comparisons = flat(found$comparisons),
-      warnings = flat(found$warnings), report = report, json = path, text = text
+      warnings = flat(found$warnings), report = report, json = path, text = in_words_of_r(text)
     ),
     class = "sg_evaluation"
   )
+}
+
+# Options of the command by the arguments of R, and where everything is.
+in_words_of_r <- function(text) {
+  text <- paste(text, collapse = "\n")
+  text <- gsub("--features\\b", "X_train and X_test", text)
+  text <- gsub("--sample-weight\\b", "sample_weight", text)
+  text <- gsub("--(tau|time|metrics|by|train|cluster)\\b", "\\1", text)
+  text <- sub(";\\s+report:\\s+--html\\s+FILE", "", text)
+  text <- sub("everything:\\s+--all\\b", "everything: $metrics, $comparisons, $warnings", text)
+  strsplit(text, "\n", fixed = TRUE)[[1]]
 }
 
 # A data frame without its nested columns; missing numbers are NA_real_ rather than logical.

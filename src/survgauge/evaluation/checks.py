@@ -393,8 +393,10 @@ def _longest(y: Outcomes) -> float:
 
 
 def _median_times(prediction: Prediction) -> Floats:
-    """Return predicted (median) times."""
+    """Return predicted (median) times; none where a model never predicts one of the causes."""
     incidence = prediction.incidence
+    if incidence is not None and (incidence.values[:, :, -1] == 0).all(axis=0).any():
+        return np.empty(0)  # the probability of no event is not meant
     curves = prediction.curves if incidence is None else incidence.survival()
     times: Floats = prediction.times if curves is None else curves.quantile(0.5)
     return times

@@ -175,7 +175,7 @@ def _about(data: dict[str, Any]) -> Markup:
         "Horizon tau": _time(data, support.get("tau")),
         "Supported until": _time(data, support["horizon"]),
         "Clusters": f"{support['clusters']:,}" if "clusters" in support else None,
-        "Sampling weights": f"worth {number(support['effective_subjects'], 3)} equal subjects"
+        "Sampling weights": f"worth {support['effective_subjects']:,.0f} subjects of equal weight"
         if "effective_subjects" in support
         else None,
         "Time of interest": (_time(data, *times) or "-") + in_brackets(why_then(support)),

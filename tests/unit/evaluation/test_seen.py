@@ -93,3 +93,14 @@ def test_training_outcomes_may_be_counted():
     counts = sg.OutcomeCounts()
     counts.update(y)
     assert counts.outcomes().median_time == y.median_time == np.median(time)
+
+
+def test_a_model_of_one_cause_has_no_times_to_judge_units_by():
+    rng = np.random.default_rng(0)
+    grid, event = np.linspace(0, 20, 21), rng.exponential(5, 200)
+    y = sg.Outcomes(event, rng.choice([1, 2], 200, p=[0.1, 0.9]), causes=["rare", "death"])
+    rare = np.tile(0.1 * (1 - np.exp(-grid / 5)), (200, 1))
+    for factor, expected in ((9.0, 0), (0.01, 1), (0.0, 0)):
+        curves = sg.IncidenceCurves(grid, np.stack([rare, factor * rare], axis=1), causes=y.causes)
+        ev = sg.evaluate({"one": curves}, y, cause="rare", metrics="ibs", confidence=None)
+        assert len(told(ev)) == expected

@@ -62,7 +62,7 @@ def weighted():
 def test_a_page_says_where_charts_leave_sampling_weights_out(weighted):
     page = evaluation_html(weighted)
     assert "<dt>Clusters</dt><dd>20</dd>" in page
-    assert re.search(r"<dt>Sampling weights</dt><dd>worth \d+ equal subjects</dd>", page)
+    assert re.search(r"<dt>Sampling weights</dt><dd>worth \d+ subjects of equal weight</dd>", page)
     assert "Calibration is shown without the sampling weights" in page
     section = page.partition('id="calibration-title"')[2].partition("<figure")[0]
     assert "as they were sampled, without their sampling weights" in section
