@@ -60,7 +60,7 @@ def bench(args: argparse.Namespace) -> int:
     board = run(
         names(args.models),
         names(args.datasets),
-        settings=names(args.settings) or ["default"],
+        settings=names(args.settings),
         tune=names(args.tune),
         store=args.store or "bench-leaderboard",
         engine=args.engine,
@@ -77,13 +77,20 @@ def bench(args: argparse.Namespace) -> int:
     _tell(board)
     if args.out:
         _write(board, args.out)
-    failed = int((board.cells["status"] != "ok").sum())
-    if failed:
+    told = _failed(board)
+    if told:
         sys.stderr.write(
-            f"survgauge: {failed} fits failed (tracebacks are in the store, under failures); "
+            f"survgauge: fits failed: {told} (tracebacks are in the store, under failures); "
             "--retry-failed runs them again\n"
         )
-    return 1 if failed else 0
+    return 1 if told else 0
+
+
+def _failed(board: Board) -> str:
+    """Count the fits of each model that failed."""
+    failed = board.cells["status"] != "ok"
+    counts = failed.groupby(board.cells["model"], sort=False).agg(["sum", "size"])
+    return ", ".join(f"{m} {r['sum']} of {r['size']}" for m, r in counts.iterrows() if r["sum"])
 
 
 def _design(args: argparse.Namespace) -> dict[str, Any]:

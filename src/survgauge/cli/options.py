@@ -439,9 +439,15 @@ COMMANDS: dict[str, Command] = {
             "--truth": _option(
                 "leaderboard: datasets that are also censored anew, or none", "A,B,..."
             ),
-            "--repeats": _option("leaderboard: how often folds are drawn", "N", type=int),
-            "--max-rows": _option("leaderboard: most subjects of a dataset", "N", type=int),
-            "--timeout": _option("leaderboard: seconds until a fit fails", "S", type=float),
+            "--repeats": _option(
+                "leaderboard: how often folds are drawn (default: 1)", "N", type=int
+            ),
+            "--max-rows": _option(
+                "leaderboard: most subjects of a dataset (default: 2000)", "N", type=int
+            ),
+            "--timeout": _option(
+                "leaderboard: seconds until a fit fails (default: no limit)", "S", type=float
+            ),
             "--seed": _option("leaderboard: seed (default: 0)", "N", type=int),
         },
         shared="--engine --scheduler --quiet",

@@ -66,6 +66,13 @@ def test_a_run_writes_tables_and_the_page(finished):
     assert set(board.scores[board.scores["model"] == "Mine"]["metric"]) == {"mae_within", "uno"}
 
 
+def test_models_whose_fits_failed_are_named(here, capsys):
+    Path("failing.py").write_text(f"{MINE.replace('return np.full', 'raise ValueError')}")
+    words = [*_RUN, "--models", "coxph,failing:Mine", "--store", "other"]
+    assert main(words) == 1
+    assert "survgauge: fits failed: Mine 5 of 5 (tracebacks" in capsys.readouterr().err
+
+
 def test_from_tasks_to_a_submission(here, capsys):
     assert main(["leaderboard", "tasks", "--store", "run", "--out", "tasks"]) == 0
     assert "5 tasks written" in capsys.readouterr().out

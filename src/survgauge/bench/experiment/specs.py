@@ -299,5 +299,6 @@ def imported(path: str, what: str) -> Any:
     except Exception as error:  # a module of the user's can raise anything
         raise InputError(
             f"{what} {path!r} cannot be imported ({type(error).__name__}: {error}); modules are "
-            "looked for beside the plan and where Python finds packages"
+            "looked for beside the plan (of the leaderboard: in the folder of the call) and where "
+            "Python finds packages"
         ) from error

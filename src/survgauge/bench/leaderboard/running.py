@@ -12,7 +12,7 @@ from typing import Any
 
 from ..._tools.arrays import positive
 from ..._tools.writing import now
-from ...errors import as_names, one_of
+from ...errors import InputError, as_names, one_of
 from ..experiment.engines import check_engine, client_of, greet, run_tasks
 from ..experiment.files import Arrays
 from ..experiment.process import machine, package_versions
@@ -37,14 +37,14 @@ def run(
     models: Iterable[Any] | Mapping[str, Any] | None = None,
     datasets: Iterable[str] | None = None,
     *,
-    settings: Iterable[str] = ("default",),
+    settings: Iterable[str] | None = None,
     tune: Iterable[str] | None = None,
     store: str | os.PathLike[str] = "leaderboard",
     truth: Iterable[str] | None = None,
-    repeats: int = 1,
-    max_rows: int = 2000,
-    seed: int = 0,
-    folds: int = 5,
+    repeats: int | None = None,
+    max_rows: int | None = None,
+    seed: int | None = None,
+    folds: int | None = None,
     engine: Any = "local",
     scheduler: str | None = None,
     jobs: int | None = None,
@@ -56,6 +56,9 @@ def run(
     command: str = "",
 ) -> Board:
     """Fit models to all tasks and score them on the subjects that each fit held out.
+
+    Where a run is resumed, whatever is not given (models, datasets, settings, tasks) is as the run
+    had it; what is given replaces it.
 
     Parameters
     ----------
@@ -75,11 +78,11 @@ def run(
     truth : names, optional
         Datasets whose events are also censored anew, so that the true times are known.
     repeats, folds : int
-        How often, and in how many parts, each dataset is split.
+        How often, and in how many parts, each dataset is split; once and 5.
     max_rows : int
-        Larger datasets are represented by a random sample of so many subjects.
+        Larger datasets are represented by a random sample of so many subjects; 2000.
     seed : int
-        Of samples, drawn censoring, folds, searches and models.
+        Of samples, drawn censoring, folds, searches and models; 0.
     engine, scheduler, jobs, resume, retry_failed, progress
         As in `experiment.run`.
     timeout : float, optional
@@ -99,16 +102,22 @@ def run(
     Board(2 models and settings, 1 datasets)
     """
     begun = time.perf_counter()
-    design = Design.of(datasets, truth, repeats=repeats, max_rows=max_rows, seed=seed, folds=folds)
-    wanted = as_names(settings, "settings")
+    place, resume = BoardStore(store), resume or retry_failed
+    before = place.recorded() if resume and (place.root / "plan.json").exists() else None
+    asked = {"repeats": repeats, "max_rows": max_rows, "seed": seed, "folds": folds}
+    design = _design(before, datasets, truth, asked)
+    usual = before.settings if before else SETTINGS[:1]
+    wanted = usual if settings is None else as_names(settings, "settings")
     for each in wanted:
         one_of("settings", each, SETTINGS)
     if timeout is not None:
         positive(timeout, "timeout (seconds)")
     cluster = check_engine(engine, scheduler, jobs)
-    place, resume = BoardStore(store), resume or retry_failed
     home = None if folder is None else str(Path(folder).expanduser().resolve())
     with place.locked(), looking_in(home):
+        if models is None and before is not None:
+            models = _same_models(before)
+            tune = before.tune if tune is None else tune
         plan, skipped = _plan(design, models, wanted, tune)
         place.check(resume=resume)
         if resume:
@@ -148,6 +157,35 @@ def _saying_what_is_kept(store: BoardStore) -> Iterator[None]:
         raise KeyboardInterrupt(told) from interrupt
 
 
+def _design(
+    before: BoardPlan | None, datasets: Any, truth: Any, asked: Mapping[str, Any]
+) -> Design:
+    """Read which tasks are asked for; what is not given is as in an earlier run, if there is one.
+
+    Other datasets have their own track of known truth.
+    """
+    given = {key: value for key, value in asked.items() if value is not None}
+    if before is None:
+        return Design.of(datasets, truth, **given)
+    known = before.design.to_dict()
+    if datasets is not None:
+        known |= {"datasets": datasets, "truth": None}
+    if truth is not None:
+        known["truth"] = truth
+    return Design.of(**{**known, **given})
+
+
+def _same_models(before: BoardPlan) -> list[Any]:
+    """Models of an earlier run."""
+    for model in before.models:
+        if "label" not in model.record:
+            raise InputError(
+                f"model {model.name!r} of the run was handed over as an object, which a store "
+                "does not keep; give models again"
+            )
+    return [dict(model.record) for model in before.models]
+
+
 def _plan(
     design: Design, models: Any, settings: tuple[str, ...], tune: Iterable[str] | None
 ) -> tuple[BoardPlan, list[str]]:
@@ -165,12 +203,18 @@ def _plan(
     if BASELINE not in [model.label for model in found]:
         found = [*entrants([BASELINE]), *found]
     for model in found:
-        model.build(0)  # a wrong parameter or a missing package shows before the run
+        _check(model.label, model.build(0))  # a wrong parameter or a missing package shows, too
     searched = [model.label for model in found if can_be_tuned(model)]
     chosen = searched if tune is None else list(as_names(tune, "tune"))
     for name in chosen:
         one_of("tune", name, searched)
     return BoardPlan(design, found, settings, tuple(chosen)), told
+
+
+def _check(label: str, model: Any) -> None:
+    """Refuse what cannot be a model before the run begins."""
+    if not hasattr(model, "fit"):
+        raise InputError(f"model {label!r} ({type(model).__name__}) has no method fit")
 
 
 # -- scores ----------------------------------------------------------------------------------------

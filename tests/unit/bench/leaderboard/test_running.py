@@ -48,6 +48,33 @@ def test_what_is_lost_is_run_again_and_the_rest_kept(tiny, tmp_path):
         run(["coxph"], DATASETS, store=store, **TINY)
 
 
+def test_what_a_resumed_run_is_not_told_is_as_it_was(tiny, tmp_path):
+    store = tmp_path / "store"
+    shutil.copytree(tiny[0], store)
+    plan = (store / "plan.json").read_text()
+    how = {"store": store, "resume": True, "jobs": 1, "progress": False}
+    same_tables(tiny[1], run(**how), without=())
+    assert (store / "plan.json").read_text() == plan
+    # What is given replaces what was.
+    board = run(datasets=["veteran"], **how)
+    assert set(board.scores["dataset"]) == {"veteran"}
+    assert set(board.scores["model"]) == {"km", "coxph"}
+
+
+def test_a_model_that_was_handed_over_is_asked_for_again(tmp_path):
+    how = {"store": tmp_path / "s", "jobs": 1, "progress": False}
+    run({"risky": Risky}, ["veteran"], truth=[], max_rows=100, folds=2, **how)
+    with pytest.raises(InputError, match=r"'risky' .* was handed over .* give models again"):
+        run(resume=True, **how)
+
+
+def test_a_class_that_cannot_be_fitted_is_refused_before_the_run(tmp_path, monkeypatch):
+    (tmp_path / "unfit.py").write_text("class Unfit:\n    pass\n")
+    with pytest.raises(InputError, match=r"model 'Unfit' \(Unfit\) has no method fit"):
+        run(["unfit:Unfit"], ["veteran"], store=tmp_path / "s", folder=tmp_path, **ALONE)
+    assert not (tmp_path / "s" / "plan.json").exists()
+
+
 class Moody(SurvivalModel):
     """Fails on the training part that has an odd number of events."""
 
