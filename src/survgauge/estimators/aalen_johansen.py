@@ -29,7 +29,7 @@ class CauseCounts:
         self.times, self.place = distinct_times(y)
         self.weight = y.weight
         counted = [
-            np.bincount(self.place[self.codes == k], y.weight[self.codes == k], self.times.size)
+            np.bincount(self.place, y.weight * (self.codes == k), self.times.size)
             for k in range(1, len(self.causes) + 1)
         ]
         #: Events of each cause at each time: (causes, times).
@@ -213,8 +213,8 @@ class AalenJohansen:
         expected = np.cumsum(own * self.events[row] / n - beyond * total / n)
         place, codes = self._counts.place, self._counts.codes
         contributions: Floats = self._counts.until_entry(expected) - expected[place]
-        contributions[codes > 0] -= beyond[place[codes > 0]]
-        contributions[codes == row + 1] += own[place[codes == row + 1]]
+        contributions -= beyond[place] * (codes > 0)
+        contributions += own[place] * (codes == row + 1)
         return contributions
 
     def derivative(self, cause: int | str) -> tuple[Floats, Floats, Floats]:

@@ -117,7 +117,9 @@ class EstimatedG:
         moved = total * self._jump
         expected = np.append(0.0, np.cumsum(moved * self._hazard))
         gone = expected[:-1] if self._events_first else expected[1:]
-        found = np.where(y.event, -gone[place], (moved - expected[1:])[place])
+        # Those of who was censored and of who had the event in one table, for one look-up.
+        each = np.concatenate((moved - expected[1:], -gone))
+        found = each[place + times.size * y.event]
         if y.entry is not None:
             before = expected[times.searchsorted(y.entry, "right")]
             found += np.where(y.entry > 0, before, 0.0)

@@ -268,12 +268,12 @@ def group_rates(y: Outcomes, s: Floats, rows: list[Ints], time: float) -> GroupR
         group, w = y[members], y.weight[members]
         table = RiskTable.of(group)
         known = table.times <= time
-        n, d, end = table.at_risk[known], table.events[known], table.survival()[-1]
+        n, d = table.at_risk[known], table.events[known]
         with np.errstate(divide="ignore"):  # where all had the event
             free, spread = np.prod(1 - d / n), np.sum(d / (n * (n - d)))
         expected = 1 - np.average(s[members], weights=w)
         variance = free**2 * spread if free > 0 else 0.0
-        open_ended = table.times[-1] < time and end > 0
+        open_ended = bool(table.times[-1] < time and free > 0)
         columns.append((w.sum(), 1 - free, expected, variance, d.sum(), open_ended))
     size, observed, expected, variance, events, open_ended = np.array(columns, dtype=np.float64).T
     return GroupRates(size, observed, expected, variance, events, int(open_ended.sum()))

@@ -255,7 +255,7 @@ class Question:
         present = y.weight > 0
         events, anchors = y.event_count, int((self.anchor & present).sum())
         support: dict[str, Any] = {"subjects": y.count, "events": events, "notes": {}}
-        support["anchors"] = float(y.weight[self.anchor].sum())
+        support["anchors"] = float((y.weight * self.anchor).sum())
         if self.tau is not None:
             support["events_past_tau"] = events - anchors
         if self.weighted:
@@ -265,9 +265,8 @@ class Question:
             if not weights.by_subject:
                 past = self.anchor & present & (y.time > weights.last_time)
                 support["events_past_reference"] = int(past.sum())
-            support["largest_weight"] = float(
-                np.max(weights.event_weight, where=self.anchor & present, initial=0)
-            )
+            used = weights.event_weight * (self.anchor & present)
+            support["largest_weight"] = float(used.max(initial=0.0))
             support["mean_weight"] = weights.mean_weight(self.tau, self.weight)
         return support
 
