@@ -20,6 +20,7 @@ SKIPPED = (
     "_generated",
     "api/generated",
     "results/competing_template.md",
+    "results/leaderboard_template.md",
     "results/paper_template.md",
     "results/truth_template.md",
 )
