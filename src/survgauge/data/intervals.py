@@ -75,7 +75,7 @@ class IntervalOutcomes(Weighted):
             )
         _check_order(low, high)
         vector(high[np.isfinite(high)], "upper", largest=LARGEST)
-        weights = read_weight(weight, low.size)
+        weights = None if weight is None else read_weight(weight, low.size)
         keep = frozen if copy else read_only
         self._set(keep(low), keep(high), None if weights is None else keep(weights))
 

@@ -25,10 +25,8 @@ from .durations import time_between
 W = TypeVar("W", bound="Weighted")
 
 
-def read_weight(weight: Any, n: int) -> Floats | None:
-    """Return frequencies of n subjects; None where none were given."""
-    if weight is None:
-        return None
+def read_weight(weight: Any, n: int) -> Floats:
+    """Return frequencies of n subjects."""
     weights = vector(weight, "weight", length=n, minimum=0.0, largest=LARGEST)
     if not weights.sum() > 0:
         raise InputError("weight must have a positive sum; got all zeros")
@@ -205,8 +203,6 @@ def read_entry(entry: Any, time: Floats, keep: Callable[[Any], Any]) -> Floats |
     >>> read_entry([0, 2], np.array([1.0, 3.0]), np.array)
     array([0., 2.])
     """
-    if entry is None:
-        return None
     entries = vector(entry, "entry", length=time.size, minimum=0.0, largest=LARGEST)
     late = np.flatnonzero((entries >= time) & (entries > 0))  # at 0 everybody is in
     if late.size:

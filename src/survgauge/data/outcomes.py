@@ -110,11 +110,12 @@ class Outcomes(Weighted):
             raise InputError(
                 f"time and event must have the same length; got {times.size} and {events.size}"
             )
-        weights = read_weight(weight, times.size)
+        weights = None if weight is None else read_weight(weight, times.size)
         keep = frozen if copy else read_only
         kept = keep(times), keep(events), None if weights is None else keep(weights)
         codes = None if codes is None else read_only(codes)
-        self._set(*kept, codes, names, read_entry(entry, times, keep))
+        entries = None if entry is None else read_entry(entry, times, keep)
+        self._set(*kept, codes, names, entries)
 
     def _set(self, time: Any, event: Any, weight: Any, cause: Any, causes: Any, entry: Any) -> None:
         fields = {"time": time, "event": event, "cause": cause, "causes": causes, "entry": entry}

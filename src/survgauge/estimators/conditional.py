@@ -163,12 +163,8 @@ class Conditional:
 Conditional.__init__ = takes_old_arguments(Conditional.__init__)  # type: ignore[method-assign]
 
 
-def check_conditional(
-    given: Any, n: int, causes: tuple[str, ...] | None = None
-) -> Conditional | None:
+def check_conditional(given: Any, n: int, causes: tuple[str, ...] | None = None) -> Conditional:
     """Return distributions of subjects, if there are as many subjects and causes."""
-    if given is None:
-        return None
     if not isinstance(given, Conditional):
         raise InputError(
             "conditional must be a Conditional, such as sg.conditional(X_train, y_train, X_test) "

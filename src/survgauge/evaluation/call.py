@@ -212,7 +212,7 @@ def evaluate(
         warnings=left_out,
     ).supported()
     task = question.task
-    dependent = check_features(X_train, X_test, task.first)
+    dependent = [] if X_test is None else check_features(X_train, X_test, task.first)
     scores, said = score_arrays(question, parsed)
     return evaluated(
         question,

@@ -265,8 +265,6 @@ def refuse_outcomes(X_test: Any, y: Outcomes) -> None:
 
 def check_features(X_train: Any, X_test: Any, y: Outcomes) -> list[EvaluationWarning]:
     """Warn about censoring that depends on features; text and gaps may come with `X_train` only."""
-    if X_test is None:
-        return []
     if X_train is None:
         return check_dependence(X_test, y)
     columns = numeric_columns(X_test, "X_test")

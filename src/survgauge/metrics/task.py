@@ -152,6 +152,8 @@ class Task:
             known = y if reference is None else reference.given
             known = known if code is None else known.only(code)
         times = times_of_interest(time, tau, known)
+        if conditional is not None:
+            conditional = check_conditional(conditional, len(y), getattr(y, "causes", None))
         return cls(
             cast(Outcomes, y),
             reference,
@@ -162,7 +164,7 @@ class Task:
             censoring,
             sample_weight=sample_weight,
             contributions=contributions,
-            conditional=check_conditional(conditional, len(y), getattr(y, "causes", None)),
+            conditional=conditional,
             times=times,
             timed=not (time is None and tau is None),
             cause=code,

@@ -147,7 +147,7 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
             "censored_past_reference": int(np.count_nonzero(late & ~y.event)),
             "events_past_reference": int(np.count_nonzero(late & y.event)),
             "negative_predictions": int(np.count_nonzero(negative)),
-            **_competing(setting),
+            **({} if setting.cause is None else _competing(setting)),
         },
         facts={
             "reference_subjects": reference.subjects,
@@ -169,9 +169,7 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
 
 
 def _competing(setting: Setting) -> dict[str, int]:
-    """Count the events of other causes before the horizon, where there are several."""
-    if setting.cause is None:
-        return {}
+    """Count the events of other causes before the horizon."""
     competes = setting.y.event & (setting.y.time < setting.value)
     return {"competing_events": int(np.count_nonzero(competes & (setting.y.weight > 0)))}
 
