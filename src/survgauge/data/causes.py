@@ -102,7 +102,7 @@ def _unnamed_codes(event: Any, refusal: InputError) -> tuple[Codes, int]:
         names = _names_in(array)
         told = _name_them(names)
         if array.dtype.kind in "OU" and names is _EXAMPLE:
-            told += "; who had none of them must be 'censored'"
+            told += "; subjects without any of them must be 'censored'"
         raise InputError(f"{refusal}; with several causes {told}") from refusal
     codes = _whole(array, array.size)
     if codes is None:

@@ -143,4 +143,4 @@ def test_words_that_are_neither_cause_nor_censored_are_explained(files, capsys):
     given = ["evaluate", "--test", str(folder / "words.csv"), "--cause", "relapse"]
     assert main([*given, "--pred", f"cox={folder / 'cox_1.csv'}"]) == 2
     error = capsys.readouterr().err
-    assert "--causes relapse,death; who had none of them must be 'censored'" in error
+    assert "--causes relapse,death; subjects without any of them must be 'censored'" in error

@@ -7,6 +7,7 @@ import pytest
 
 import survgauge as sg
 from survgauge._tools.random import stream
+from survgauge.evaluation.audit.risks import ScenarioQuality, ScenarioResults, risks
 from survgauge.evaluation.audit.scenarios import (
     CurveDistribution,
     MixtureDistribution,
@@ -14,12 +15,7 @@ from survgauge.evaluation.audit.scenarios import (
     Scenario,
     StepDistribution,
 )
-from survgauge.evaluation.audit.scoring import (
-    AuditQuestion,
-    ScenarioQuality,
-    ScenarioResults,
-    risks,
-)
+from survgauge.evaluation.audit.scoring import AuditQuestion
 from survgauge.metrics.registry import REGISTRY
 
 GRID = np.linspace(0.5, 40, 80)
