@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from . import tables
-from .findings import findings
+from .findings import covariates, exceptions, findings
 from .results import Results, error_of
 from .scenario import Scenario
 
@@ -26,6 +26,7 @@ def render(data: dict[str, Any]) -> str:
     results = Results(data["cells"])
     parts = {name: getattr(tables, name)(results) for name in TABLES}
     parts["findings"] = "\n".join(f"- {sentence}" for sentence in findings(results) if sentence)
+    parts |= {"exceptions": exceptions(results), "covariates": covariates(results)}
     parts |= {name: str(value) for name, value in data["about"].items()}
     parts |= _numbers(data["cells"])
     text = TEMPLATE.read_text(encoding="utf-8")

@@ -155,13 +155,15 @@ def test_shares_are_pooled_by_samples_and_models_of_a_sample_count_once():
     assert results.pooled(some) == (94.0, 3000)
 
 
-def test_words_name_an_interval_that_is_too_short_and_no_other():
+def test_the_page_names_an_interval_that_is_too_short_and_no_other():
     found = results.Results({})
     for one in (row("brier", 84.0), row("auc", 95.0)):
         found.add(one)
-    text = " ".join(findings.findings(found))
-    assert "Intervals are too short for `brier` (lognormal, n = 800: 84 %)" in text
-    assert "auc" not in text
+    (told, *_) = findings.findings(found)
+    assert "independent censoring 1 of 2" in told
+    table = findings.exceptions(found)
+    assert "| Independent censoring | `brier` | lognormal, n = 800: 84↓ |" in table
+    assert "auc" not in table
 
 
 SMALL = plan.Cell("equals", Scenario("weibull", n=200), 4)
