@@ -15,7 +15,6 @@ from .._tools.arrays import (
     numbers,
     positive,
     sorting_order,
-    stored_once,
 )
 from ..data.outcomes import Outcomes
 from ..errors import InputError, numbered
@@ -68,20 +67,10 @@ class CoxRegression:
             event = np.concatenate((event, np.zeros(late.size, dtype=np.bool_)))
             weight = np.concatenate((weight, -weight[late]))
             columns = np.concatenate((columns, columns[:, late]), axis=1)
-        order = sorting_order(time)
-        weight = weight if stored_once(weight) else weight[order]
+        self._order = order = sorting_order(time)
         columns = columns.take(order, axis=1)
-        self._fit(PartialLikelihood(time[order], event[order], weight, columns, ties), order)
-
-    @classmethod
-    def of(cls, likelihood: PartialLikelihood) -> CoxRegression:
-        """Fit a likelihood; what is said of its subjects is by time."""
-        fit = cls.__new__(cls)
-        fit._fit(likelihood, None)
-        return fit
-
-    def _fit(self, likelihood: PartialLikelihood, order: Ints | None) -> None:
-        self._likelihood, self._order = likelihood, order
+        likelihood = PartialLikelihood(time[order], event[order], weight[order], columns, ties)
+        self._likelihood = likelihood
         self._hazards: dict[float, tuple[float, Floats]] = {}
         self._point, self.converged = maximise(likelihood, single=False)
         self.identified = self._point_is_single()
@@ -107,16 +96,13 @@ class CoxRegression:
         return risk
 
     def _as_given(self, values: Floats) -> Floats:
-        if self._order is None:
-            return values
         out = np.empty_like(values)
         out[..., self._order] = values
         return out
 
     def relative_risk(self) -> Floats:
         """exp of `log_risk` of the subjects that the model was fitted to."""
-        relative = self._likelihood.relative_risk(self._point.beta, self._point.shift)
-        found = self._as_given(relative)
+        found = self._as_given(self._point.sets.relative)
         return found if self._late is None else found[: self._late[0]]
 
     def hazard(self, t: float) -> float:
@@ -153,7 +139,7 @@ class CoxRegression:
         if self._late is not None:
             values = np.concatenate((values, np.zeros(self._late[1].size)))
         likelihood, found = self._likelihood, np.zeros(self.beta.size)
-        sums = likelihood.column_sums(values if self._order is None else values[self._order])
+        sums = likelihood.column_sums(values[self._order])
         found[likelihood.used] = sums * likelihood.scale
         return found
 
@@ -239,7 +225,7 @@ class CoxModel:
                 "X does not allow a Cox fit: Newton's method found no maximum; look for extreme "
                 f"values or ask for a penalty larger than {penalty:g}"
             )
-        hazard = np.cumsum(likelihood.hazard_steps(best)) * np.exp(-best.shift)
+        hazard = np.cumsum(best.sets.a) * np.exp(-best.shift)
         return cls(
             likelihood.unscaled(best.beta), likelihood.mean, likelihood.times, hazard, best.value,
             penalty, tuple(notes),

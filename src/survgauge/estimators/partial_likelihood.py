@@ -1,24 +1,22 @@
 """Cox's partial likelihood: its value, its slopes, its maximum, and each subject's part in it.
 
-Everything is made of sums over the steps of an event time (see `_risk_sets`):
+Everything is made of sums over the steps of an event time (see `RiskSets`):
 
     a = sum u/(S0 - s D0)    b = sum u (1-s)/(S0 - s D0)    c_k = sum u s^k (S0/(S0 - s D0))^2
 
-with u = d/m, and of the means S1/S0, D1/S0. No p x p matrix is kept per time: sum_j S2_j a_j =
-X' diag(r H) X, H the hazard that each subject lived through. Nor is anything of length n but the
-columns: all that a piece of the subjects needs to know of later ones are their sums of r, r x and
-r x x', and of earlier ones the hazard.
+with u = d/m, and of the means S1/S0, D1/S0; Breslow's rule has the step s = 0 alone. No p x p
+matrix is kept per time: sum_j S2_j a_j = X' diag(r H) X, H the hazard that each subject lived
+through.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tools.arrays import Bools, Floats, stored_once
+from .._tools.arrays import Bools, Floats
 from ..errors import UndefinedMetricError
 
 #: Values in a matrix times a vector, and multiplications of two matrices, that BLAS starts no
@@ -26,8 +24,6 @@ from ..errors import UndefinedMetricError
 _BLAS_VALUES, _PRODUCTS = 8_192, 262_144
 #: Steps of Efron's rule that are laid out at once.
 MOST_STEPS = 5e6
-#: Subjects per event time from which they are summed time by time.
-_MANY = 4
 
 
 def combine(factors: Floats, rows: Floats) -> Floats:
@@ -37,18 +33,11 @@ def combine(factors: Floats, rows: Floats) -> Floats:
     return np.einsum("...k,kn->...n", factors, rows)
 
 
-def product(rows: Floats, values: Floats) -> Floats:
-    """rows @ values."""
-    return rows @ values if rows.size < _BLAS_VALUES else np.einsum("kn,n->k", rows, values)
-
-
 def crossed(a: Floats, b: Floats) -> Floats:
     """a @ b.T."""
-    size = _PRODUCTS // max(a.shape[0] ** 2, 1)
     if a.shape[0] == 1:
-        return product(a, b[0])[:, None]
-    if a.shape[1] <= size:
-        return a @ b.T
+        return combine(a, b.T)
+    size = _PRODUCTS // max(a.shape[0] ** 2, 1)
     total = np.zeros((a.shape[0], b.shape[0]))
     for start in range(0, a.shape[1], size):
         total += a[:, start : start + size] @ b[:, start : start + size].T
@@ -57,7 +46,7 @@ def crossed(a: Floats, b: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Efron's steps at the event times of a piece, one after the other."""
+    """Efron's steps at the event times, one after the other."""
 
     start: NDArray[np.intp]
     expand: NDArray[np.intp]
@@ -65,17 +54,15 @@ class _Steps:
     unit: Floats
 
     @classmethod
-    def of(cls, events: Floats) -> _Steps | None:
-        """Lay them out; None where there is one step at each time."""
-        steps = np.maximum(np.rint(events), 1.0)
+    def of(cls, events: Floats, ties: str) -> _Steps:
+        """Lay them out: as many as there are events at a time, or one."""
+        steps = np.maximum(np.rint(events), 1.0) if ties == "efron" else np.ones(events.size)
         if steps.sum() > MOST_STEPS:
             raise UndefinedMetricError(
                 f"Efron's rule takes a step for each of {steps.sum():.3g} events at tied times, "
                 f"more than {MOST_STEPS:.0e}: make the frequencies smaller, or use ties='breslow'"
             )
         count = steps.astype(np.intp)
-        if not (count > 1).any():
-            return None
         start = np.cumsum(count) - count
         expand = np.repeat(np.arange(count.size), count)
         share = (np.arange(expand.size) - start[expand]) / count[expand]
@@ -83,175 +70,31 @@ class _Steps:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Subjects in a row by time, all or none of those with the same time.
-
-    Positions count from the first subject or the first event time of the piece.
-    """
-
-    rows: slice
-    weight: Floats
-    times: Floats
-    #: First subject at each event time, and the number of events there.
-    start: NDArray[np.int32]
-    events: Floats
-    #: Number of event times up to each subject's own time.
-    lived: NDArray[np.int32]
-    #: Subjects with the event; where some are tied, their event times and the first at each.
-    died: NDArray[np.int32]
-    at: NDArray[np.int32] | None
-    event_start: NDArray[np.intp] | None
-    steps: _Steps | None
-
-    @classmethod
-    def of(cls, rows: slice, time: Floats, event: Bools, weight: Floats, ties: str) -> Piece:
-        """Locate the events among the subjects of the piece."""
-        died = np.flatnonzero(event).astype(np.int32)
-        times, own, at, first = time[died], weight[died], None, None
-        new = times[1:] > times[:-1]
-        if not new.all():
-            at = np.concatenate(([0], np.cumsum(new))).astype(np.int32)
-            first = np.concatenate(([0], np.flatnonzero(new) + 1))
-            times, own = times[first], np.add.reduceat(own, first)
-        elif stored_once(weight):
-            own = np.broadcast_to(weight[0], died.size)
-        alone = (time[1:] > time[:-1]).all()  # then each event is the first at its time
-        start = died if alone else time.searchsorted(times).astype(np.int32)
-        begins = np.zeros(time.size, dtype=np.bool_)
-        begins[start] = True
-        lived = np.cumsum(begins, dtype=np.int32)
-        steps = _Steps.of(own) if ties == "efron" else None
-        return cls(rows, weight, times, start, own, lived, died, at, first, steps)
-
-    def at_risk(self, values: Floats) -> tuple[Floats, Floats]:
-        """Sums over those of the piece at risk at each event time, (..., J), and all, (..., 1)."""
-        times, last = self.start.size, self.lived.size - 1
-        if last < _MANY * times:
-            sums = values[..., ::-1].cumsum(axis=-1)
-            return sums.take(last - self.start, axis=-1), sums[..., -1:]
-        starts = np.concatenate(([0], self.start)) if times == 0 or self.start[0] else self.start
-        sums = np.add.reduceat(values, starts, axis=-1)[..., ::-1].cumsum(axis=-1)
-        return sums[..., :times][..., ::-1], sums[..., -1:].copy()
-
-    def over_events(self, values: Floats) -> Floats:
-        """Sums over those who have the event at each event time, (..., J)."""
-        own = values.take(self.died, axis=-1)
-        if self.event_start is None:
-            return own
-        return np.add.reduceat(own, self.event_start, axis=-1)
-
-    def to_events(self, values: Floats) -> Floats:
-        """What belongs to event times, for each who has the event."""
-        return values if self.at is None else values.take(self.at, axis=-1)
-
-    def cumulative(self, steps: Floats, spared: Floats | None) -> Floats:
-        """Sum of `steps` over the piece's event times that each subject lived through, (..., n).
-
-        Those who have the event are at risk in a part of its steps only: `spared` is the rest.
-        """
-        sums = np.zeros((*steps.shape[:-1], steps.shape[-1] + 1))
-        steps.cumsum(axis=-1, out=sums[..., 1:])
-        total: Floats = sums.take(self.lived, axis=-1)
-        if spared is not None:
-            total[..., self.died] -= self.to_events(spared)
-        return total
-
-
-@dataclass(frozen=True)
-class Later:
-    """Sums of r and of r x over all subjects after a piece."""
-
-    risk: float
-    weighted: Floats
-
-    @classmethod
-    def nobody(cls, columns: int) -> Later:
-        """After the last piece."""
-        return cls(0.0, np.zeros((columns, 1)))
-
-
-@dataclass(frozen=True)
-class Tied:
-    """What Efron's further steps add: sums with the factors s, s and s^2, and D1/S0 (p, J)."""
-
-    spared: Floats
-    c1: Floats
-    c2: Floats
-    means: Floats
-
-
 class RiskSets:
-    """What is at risk at the event times of a piece, given x beta - shift (overwritten).
+    """What is at risk at the event times at one beta: sums and means of r = w exp(x beta - shift).
 
     Attributes
     ----------
-    relative, risk : ndarray of shape (n,)
-        exp(x beta - shift), and the same times the frequencies.
-    weighted : ndarray of shape (p, n)
-        r x.
-    at_risk, means : ndarray of shape (J,) and (p, J)
-        S0 and S1/S0.
-    a, c0 : ndarray of shape (J,)
-        Sums of u/(S0 - s D0) and of u (S0/(S0 - s D0))^2 over the steps of an event time, u = d/m.
-    tied : Tied or None
-        The same with further factors s; None where there is only the step s = 0.
-    logs : float
-        Sum of u log(S0 - s D0).
-    here : Later
-        Sums over this piece and all that follow.
+    relative : ndarray of shape (n,)
+        exp(x beta - shift).
+    at_risk, means, event_means : ndarray of shape (J,), (p, J) and (p, J)
+        S0, S1/S0 and D1/S0.
+    a, spared : ndarray of shape (J,)
+        Sums of u/(S0 - s D0) over the steps of an event time, u = d/m, and of s times that: the
+        part that those who have the event are not at risk in.
+    c0, c1, c2 : ndarray of shape (J,)
+        Sums of u s^k (S0/(S0 - s D0))^2.
     """
 
-    def __init__(self, piece: Piece, x: Floats, predictor: Floats, later: Later) -> None:
-        self.piece, self.x = piece, x
-        self.relative = np.exp(predictor, out=predictor)
-        alone = stored_once(piece.weight) and piece.weight[0] == 1.0
-        self.risk = self.relative if alone else self.relative * piece.weight
-        self.weighted = x * self.risk
-        self.at_risk, total = piece.at_risk(self.risk)
-        self.at_risk += later.risk
-        self.means, sums = piece.at_risk(self.weighted)
-        self.means += later.weighted
-        self.means /= self.at_risk
-        self.here = Later(float(total[0]) + later.risk, sums + later.weighted)
-        self._take_steps()
-
-    def _take_steps(self) -> None:
-        s0, steps, events = self.at_risk, self.piece.steps, self.piece.events
-        self.tied: Tied | None = None
-        if steps is None:
-            self.a, self.c0 = events / s0, events
-            self.logs = float((events * np.log(s0)).sum())
-            return
-        share, whole = steps.share, s0.take(steps.expand)
-        left = whole - share * self.piece.over_events(self.risk).take(steps.expand)
-        first = steps.unit / left
-        second = first * whole * (whole / left)
-        third = second * share
-        terms = (first, first * share, second, third, third * share)
-        self.a, spared, self.c0, c1, c2 = (np.add.reduceat(term, steps.start) for term in terms)
-        self.logs = float((steps.unit * np.log(left)).sum())
-        self.tied = Tied(spared, c1, c2, self.piece.over_events(self.weighted) / s0)
-
-    @property
-    def spared(self) -> Floats | None:
-        """Part of a that those who have the event are not at risk in; None where there is none."""
-        return None if self.tied is None else self.tied.spared
-
-    def expected(self) -> Floats:
-        """Sum over the steps of the mean columns of those at risk, (p,)."""
-        total = product(self.means, self.a * self.at_risk)
-        if self.tied is not None:
-            total -= product(self.tied.means, self.tied.spared * self.at_risk)
-        return total
-
-    def explained(self) -> Floats:
-        """Sum over the steps of the products of those means, (p, p)."""
-        total = crossed(self.means * self.c0, self.means)
-        if self.tied is not None:
-            cross = crossed(self.means * self.tied.c1, self.tied.means)
-            total += crossed(self.tied.means * self.tied.c2, self.tied.means)
-            total -= cross + cross.T
-        return total
+    relative: Floats
+    at_risk: Floats
+    means: Floats
+    event_means: Floats
+    a: Floats
+    spared: Floats
+    c0: Floats
+    c1: Floats
+    c2: Floats
 
 
 TIES = ("efron", "breslow")
@@ -265,8 +108,6 @@ FLAT = 1e-8
 # Relative sizes that cannot be told from rounding: of a curvature, of a column's spread.
 _NO_CURVATURE = 1e-15
 _NO_SPREAD = 1e-13
-#: Values in a piece of the columns, and the fewest subjects that are worth one.
-_VALUES, _LEAST = 65_536, 4_096
 
 
 @dataclass(frozen=True)
@@ -282,10 +123,7 @@ class LikelihoodPoint:
     value: float
     gradient: Floats
     information: Floats
-    #: What comes after each piece.
-    later: list[Later]
-    #: Kept where there is one piece only.
-    sets: RiskSets | None
+    sets: RiskSets
 
 
 class PartialLikelihood:
@@ -310,47 +148,39 @@ class PartialLikelihood:
         Which columns vary.
     scale : ndarray
         Standard deviations of those.
+    events : float
+        Number of events, frequencies counted.
+    times : ndarray of shape (J,)
+        Distinct event times.
     """
 
     def __init__(self, time: Floats, event: Bools, weight: Floats, columns: Floats, ties: str):
-        size = max(_VALUES // max(columns.shape[0], 1), _LEAST)
-        # Subjects with the same time stay together.
-        starts = sorted(set(time.searchsorted(time[::size]).tolist()))
-        spans = [slice(*ends) for ends in zip(starts, [*starts[1:], time.size], strict=True)]
-        self._standardise(columns, weight, spans)
-        self._pieces = [Piece.of(k, time[k], event[k], weight[k], ties) for k in spans]
-        #: Number of events, frequencies counted.
-        self.events = 0.0
-        self._event_sum = np.zeros(self.scale.size)
-        for piece in self._pieces:
-            own = piece.weight[piece.died]
-            self.events += float(own.sum())
-            self._event_sum += product(self._x[:, piece.rows].take(piece.died, axis=1), own)
+        self._standardise(columns, weight)
+        self._weight, self._died = weight, np.flatnonzero(event)
+        #: Event time of each who has the event, and the first of them at each.
+        times, own = time[self._died], weight[self._died]
+        self.times, self._first, self._at = np.unique(times, return_index=True, return_inverse=True)
+        #: First subject at each event time, and the number of event times up to each subject's own.
+        self._start = time.searchsorted(self.times)
+        self._lived = self.times.searchsorted(time, "right")
+        self._events = np.add.reduceat(own, self._first)
+        self._steps = _Steps.of(self._events, ties)
+        self.events = float(own.sum())
+        self._event_sum = combine(own, self._x[:, self._died].T)
 
-    def _standardise(self, x: Floats, weight: Floats, spans: list[slice]) -> None:
-        if weight.min() < 0:
-            weight = np.maximum(weight, 0.0)
+    def _standardise(self, x: Floats, weight: Floats) -> None:
+        weight = np.maximum(weight, 0.0)
         # Differences from one subject: the mean of a constant must not round.
         origin = x[:, :1].copy()
-        total, shift, square = weight.sum(), np.zeros(x.shape[0]), np.zeros(x.shape[0])
-        for rows in spans:
-            x[:, rows] -= origin
-            shift += product(x[:, rows], weight[rows])
-        shift /= total
-        for rows in spans:
-            x[:, rows] -= shift[:, None]
-            square += np.einsum("kn,kn,n->k", x[:, rows], x[:, rows], weight[rows])
-        spread = np.sqrt(square / total)
+        x -= origin
+        shift = combine(weight, x.T) / weight.sum()
+        x -= shift[:, None]
+        spread = np.sqrt(np.einsum("kn,kn,n->k", x, x, weight) / weight.sum())
         self.mean: Floats = origin[:, 0] + shift
         self.used: Bools = spread > _NO_SPREAD * np.abs(self.mean)
         self.scale: Floats = spread[self.used]
         self._x = x if self.used.all() else x[self.used]
         self._x /= self.scale[:, None]
-
-    @property
-    def times(self) -> Floats:
-        """Distinct event times, (J,)."""
-        return np.concatenate([piece.times for piece in self._pieces])
 
     def unscaled(self, values: Floats) -> Floats:
         """Values per unit of all columns from those per standard deviation of the used ones."""
@@ -358,78 +188,65 @@ class PartialLikelihood:
         out[self.used] = (values.T / self.scale).T
         return out
 
+    def _over_events(self, values: Floats) -> Floats:
+        """Sums over those who have the event at each event time, (..., J)."""
+        return np.add.reduceat(values[..., self._died], self._first, axis=-1)
+
+    def _at_risk(self, values: Floats) -> Floats:
+        """Sums over those at risk at each event time, (..., J)."""
+        sums = values[..., ::-1].cumsum(axis=-1)
+        return sums.take(values.shape[-1] - 1 - self._start, axis=-1)
+
+    def _lived_through(self, steps: Floats, spared: Floats) -> Floats:
+        """Sum of `steps` over the event times that each subject lived through, (..., n).
+
+        Those who have the event are at risk in a part of its steps only: `spared` is the rest.
+        """
+        sums = np.zeros((*steps.shape[:-1], steps.shape[-1] + 1))
+        steps.cumsum(axis=-1, out=sums[..., 1:])
+        total: Floats = sums.take(self._lived, axis=-1)
+        total[..., self._died] -= spared.take(self._at, axis=-1)
+        return total
+
     @np.errstate(all="ignore")
     def at(self, beta: Floats) -> LikelihoodPoint:
         """Log-likelihood at beta: minus infinity where a risk set is numerically empty."""
-        size, later = beta.size, []
-        predictor = self._predictor(beta)
+        predictor = combine(beta, self._x)
         shift = float(predictor.max())
-        predictor -= shift
-        value, hazard = float(beta @ self._event_sum) - shift * self.events, 0.0
-        gradient, information = self._event_sum.copy(), np.zeros((size, size))
-        here, squares = Later.nobody(size), np.zeros((size, size))
-        for piece in reversed(self._pieces):
-            later.append(here)
-            sets = RiskSets(piece, self._x[:, piece.rows], predictor[piece.rows], here)
-            here, steps = sets.here, float(sets.a.sum())
-            value, hazard = value - sets.logs, hazard + steps
-            gradient -= sets.expected()
-            information += steps * squares - sets.explained()
-            if piece.rows.start:
-                squares += crossed(sets.weighted, sets.x)
-            sets.weighted *= piece.cumulative(sets.a, sets.spared)
-            information += crossed(sets.weighted, sets.x)
-        if not np.isfinite(value + hazard):
+        relative = np.exp(predictor - shift)
+        risk, steps = relative * self._weight, self._steps
+        weighted = self._x * risk
+        s0 = self._at_risk(risk)
+        means, event_means = self._at_risk(weighted) / s0, self._over_events(weighted) / s0
+        whole = s0[steps.expand]
+        left = whole - steps.share * self._over_events(risk)[steps.expand]
+        first = steps.unit / left
+        second = first * whole * (whole / left)
+        third = second * steps.share
+        terms = (first, first * steps.share, second, third, third * steps.share)
+        a, spared, c0, c1, c2 = (np.add.reduceat(term, steps.start) for term in terms)
+        value = float(beta @ self._event_sum) - shift * self.events
+        value -= float((steps.unit * np.log(left)).sum())
+        gradient = self._event_sum - combine(a * s0, means.T) + combine(spared * s0, event_means.T)
+        weighted *= self._lived_through(a, spared)
+        cross = crossed(means * c1, event_means)
+        information = crossed(weighted, self._x) - crossed(means * c0, means) + cross + cross.T
+        information -= crossed(event_means * c2, event_means)
+        if not np.isfinite(value + float(a.sum())):
             value = -np.inf
-        kept = sets if len(later) == 1 else None
-        return LikelihoodPoint(beta, shift, value, gradient, information, later[::-1], kept)
-
-    def _risk_sets(self, point: LikelihoodPoint) -> Iterator[RiskSets]:
-        """One piece after the other, from the first."""
-        if point.sets is not None:
-            yield point.sets
-            return
-        for piece, later in zip(self._pieces, point.later, strict=True):
-            x = self._x[:, piece.rows]
-            yield RiskSets(piece, x, combine(point.beta, x) - point.shift, later)
-
-    def hazard_steps(self, point: LikelihoodPoint) -> Floats:
-        """Steps of the baseline hazard, for subjects with x beta = shift: (J,)."""
-        return np.concatenate([sets.a for sets in self._risk_sets(point)])
+        sets = RiskSets(relative, s0, means, event_means, a, spared, c0, c1, c2)
+        return LikelihoodPoint(beta, shift, value, gradient, information, sets)
 
     def hazard(self, point: LikelihoodPoint, t: float) -> tuple[float, Floats]:
-        """Sum of those steps up to t, and its derivative by beta (p,)."""
-        value, slope = 0.0, np.zeros(self.scale.size)
-        for sets in self._risk_sets(point):
-            known = sets.piece.times <= t
-            if not known.any():
-                continue
-            rate = known / sets.at_risk
-            value += float((sets.a * known).sum())
-            slope -= product(sets.means, sets.c0 * rate)
-            if sets.tied is not None:
-                slope += product(sets.tied.means, sets.tied.c1 * rate)
-        return value, slope
-
-    def _predictor(self, beta: Floats) -> Floats:
-        """x beta of each subject, by time."""
-        predictor = np.empty(self._x.shape[1])
-        for piece in self._pieces:
-            predictor[piece.rows] = combine(beta, self._x[:, piece.rows])
-        return predictor
-
-    def relative_risk(self, beta: Floats, shift: float) -> Floats:
-        """exp(x beta - shift) of each subject, by time."""
-        risk = self._predictor(beta)
-        risk -= shift
-        return np.exp(risk, out=risk)
+        """Sum of the steps of the baseline hazard up to t, and its derivative by beta (p,)."""
+        sets, known = point.sets, self.times <= t
+        rate = known / sets.at_risk
+        slope = combine(sets.c1 * rate, sets.event_means.T) - combine(sets.c0 * rate, sets.means.T)
+        return float((sets.a * known).sum()), slope
 
     def column_sums(self, values: Floats) -> Floats:
         """Sums of each column times values by time, (p,)."""
-        sums = np.zeros(self.scale.size)
-        for piece in self._pieces:
-            sums += product(self._x[:, piece.rows], values[piece.rows])
-        return sums
+        return combine(values, self._x.T)
 
     @np.errstate(over="ignore", invalid="ignore")  # separated data have no bounds
     def influence(self, point: LikelihoodPoint, slope: Floats, hazard: Floats, t: float) -> Floats:
@@ -437,29 +254,18 @@ class PartialLikelihood:
 
         Those of slope (q, p) times the gradient plus hazard (q,) times the hazard up to t.
         """
-        out = np.empty((hazard.size, self._x.shape[1]))
-        # What has been gathered in earlier pieces.
-        lived, gathered = 0.0, np.zeros((hazard.size, 1))
-        for sets in self._risk_sets(point):
-            piece, s0 = sets.piece, sets.at_risk
-            mean = combine(slope, sets.means)
-            mean -= hazard[:, None] * (piece.times <= t) / s0
-            steps, spared, at_event = mean * sets.c0, None, mean * sets.a
-            if sets.tied is not None:
-                event_mean = combine(slope, sets.tied.means)
-                steps -= event_mean * sets.tied.c1
-                spared = (mean * sets.tied.c1 - event_mean * sets.tied.c2) / s0
-                at_event -= event_mean * sets.tied.spared
-            steps /= s0
-            at_event *= s0 / piece.events
-            x = combine(slope, sets.x)
-            change = piece.cumulative(steps, spared) + gathered
-            change -= x * (piece.cumulative(sets.a, sets.spared) + lived)
-            change *= sets.relative
-            change[:, piece.died] += x[:, piece.died] - piece.to_events(at_event)
-            out[:, piece.rows] = change
-            lived, gathered = lived + float(sets.a.sum()), gathered + steps.sum(1, keepdims=True)
-        return out
+        sets, s0 = point.sets, point.sets.at_risk
+        mean, event_mean = combine(slope, sets.means), combine(slope, sets.event_means)
+        mean -= hazard[:, None] * (self.times <= t) / s0
+        steps = (mean * sets.c0 - event_mean * sets.c1) / s0
+        spared = (mean * sets.c1 - event_mean * sets.c2) / s0
+        at_event = (mean * sets.a - event_mean * sets.spared) * s0 / self._events
+        x = combine(slope, self._x)
+        change = self._lived_through(steps, spared)
+        change -= x * self._lived_through(sets.a, sets.spared)
+        change *= sets.relative
+        change[:, self._died] += x[:, self._died] - at_event.take(self._at, axis=-1)
+        return change
 
 
 def maximise(

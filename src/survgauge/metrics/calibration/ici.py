@@ -13,7 +13,7 @@ from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
 from ...estimators.cox import CoxRegression
-from ...estimators.partial_likelihood import TIES, PartialLikelihood
+from ...estimators.partial_likelihood import TIES
 from ..checks import read_curves
 from ..score import Clusters, freedom
 from .distance_intervals import Distance, SmoothGap, SmoothRiskGap
@@ -216,20 +216,17 @@ def smooth_hazards(
     y, curves = Outcomes.of(y_true, "y_true"), read_curves(curves)
     time = checked_time(time)
     s = survival_at(y, curves, time, probability)
-    rows = y.order()
-    rows = rows if not y.weighted else rows[y.weight[rows] > 0]
-    by_time = y[rows]
-    refuse_past_follow_up(by_time, time)
-    if not by_time.event.any():
+    rows, present = np.flatnonzero(y.weight > 0), y.present()
+    refuse_past_follow_up(present, time)
+    if not present.event.any():
         raise UndefinedMetricError(
             "integrated_calibration_index_cox needs at least one event in y_true; got none"
         )
 
     def regress(columns: Floats) -> CoxRegression:
-        known = by_time.time, by_time.event, by_time.weight, columns, ties
-        return CoxRegression.of(PartialLikelihood(*known))
+        return CoxRegression(present.time, present.event, present.weight, columns, ties)
 
-    weights = by_time.weight if y.weighted else None
+    weights = present.weight if y.weighted else None
     smooth = SmoothFit(s[rows], weights, rows, time, knots, regress, SmoothGap)
     convention, support = description(y, curves)
     convention |= {
@@ -238,7 +235,7 @@ def smooth_hazards(
         "ties": ties,
         "probability": "from curves" if isinstance(curves, SurvivalCurves) else probability,
     }
-    support |= read_past(y, curves, time) | events_by(by_time, None, time)
+    support |= read_past(y, curves, time) | events_by(present, None, time)
     return _result(y, smooth, convention, support, contributions, clusters)
 
 

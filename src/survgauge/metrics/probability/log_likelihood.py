@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, look_up
-from ...data import interpolation as kernel
+from ..._tools.arrays import Bools, Floats
 from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
 from ...data.incidence import IncidenceCurves
@@ -114,7 +113,7 @@ def log_scores(y: Outcomes, curves: SurvivalCurves, past: Bools) -> Floats:
     """Log density of events and log survival of censored subjects, (n,)."""
     density = np.zeros(len(y))
     if curves.interpolation != "step":
-        density = _densities(curves, y.time)
+        density = by_subject(curves, lambda pieces, rows: pieces.density(y.time[rows]))
     with np.errstate(divide="ignore"):
         score = np.log(np.where(y.event, density, curves.at_own(y.time)))
     if past.any():
@@ -127,20 +126,6 @@ def log_scores(y: Outcomes, curves: SurvivalCurves, past: Bools) -> Floats:
             score[past] = np.where(y.event[past], of_event, of_censored)
             score[past] -= np.where(np.isfinite(score[past]), np.log(scale), 0.0)
     return score
-
-
-def _densities(curves: SurvivalCurves, time: Floats) -> Floats:
-    """Minus the slope at each subject's time, on the interval that ends there; not the tail."""
-    if curves.interpolation != "linear" or not curves.shared_grid:
-        return by_subject(curves, lambda pieces, rows: pieces.density(time[rows]))
-    grid, values, rows = curves.times, curves.survival, np.arange(time.size)
-    first, last = (-1 if grid[0] > 0 else 0), grid.size - 2
-    if last < first:  # a grid of the time 0 alone
-        return np.zeros(time.size)
-    start = np.clip(look_up(grid, time, "left") - 1, first, last)
-    t0, s0 = kernel.node(grid, values, rows, start)
-    t1, s1 = kernel.node(grid, values, rows, start + 1)
-    return (s0 - s1) / (t1 - t0)
 
 
 def _log_scores_of(asked: EveryCause, free: SurvivalCurves) -> Floats:

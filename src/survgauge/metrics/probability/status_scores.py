@@ -35,7 +35,7 @@ _COLUMN_VALUES = 500_000
 
 
 #: A weighted loss W l of (survival, alive, weight), which are left as they are; no weight, no loss.
-#: `out` takes the loss; `number` is how many subjects an entry stands for, where that is not one.
+#: `out` takes the loss.
 Rule = Callable[..., Floats]
 
 
@@ -44,7 +44,6 @@ def squared(
     alive: Bools,
     weight: Floats,
     out: Floats | None = None,
-    number: Floats | None = None,
 ) -> Floats:
     """Return W l with l = (1 - S)^2 while event-free, S^2 after the event."""
     error: Floats = np.subtract(survival, alive, out=out)
@@ -72,7 +71,6 @@ class Logarithmic:
         alive: Bools,
         weight: Floats,
         out: Floats | None = None,
-        number: Floats | None = None,
     ) -> Floats:
         """Return W l."""
         loss: Floats = np.subtract(survival, 0.0 if self._of_state else ~alive, out=out)
@@ -80,7 +78,7 @@ class Logarithmic:
         clipped, infinite = 0, 0
         if self.clip > 0:
             inside = np.clip(loss, self.clip, 1.0 - self.clip)
-            clipped = _count((inside != loss) & (weight > 0), number)
+            clipped = int(np.count_nonzero((inside != loss) & (weight > 0)))
             loss[...] = inside
         with np.errstate(divide="ignore", invalid="ignore"):
             np.log(loss, out=loss)
@@ -88,16 +86,12 @@ class Logarithmic:
         np.negative(loss, out=loss)
         if not np.isfinite(loss.sum()):
             loss[weight <= 0] = 0.0
-            infinite = _count(np.isinf(loss), number)
+            infinite = int(np.count_nonzero(np.isinf(loss)))
         if clipped or infinite:
             with self._counting:
                 self.clipped += clipped
                 self.infinite += infinite
         return loss
-
-
-def _count(flags: Bools, number: Floats | None) -> int:
-    return int(flags.sum() if number is None else number[flags].sum())
 
 
 def clip_of(status: Status, clip: float | None) -> float:
@@ -150,8 +144,6 @@ def _by_rows(
         np.empty((len(rules), 0 if share is None else n)),
         np.zeros((len(rules), n if apart else 0)),
     )
-    if curves.one_curve and status.reader is None and status.competes is None:
-        return _of_one_curve(status, curves, rules, share, found)
     survival = _reader(status, curves, status.times)
 
     def sums(blocks: Iterator[slice]) -> Floats:
@@ -176,44 +168,6 @@ def _by_rows(
     for whole, part in curves.by_span(sums, curves.read_width(size)):
         np.add(found.total, whole, out=found.total)
         np.add(found.late, part, out=found.late)
-    return found
-
-
-def _of_one_curve(
-    status: Status,
-    curves: SurvivalCurves,
-    rules: Sequence[Rule],
-    share: Floats | None,
-    found: _Sums,
-) -> _Sums:
-    """Sums where all subjects have the same curve, so that two losses a time are all there are."""
-    size, p, a = status.times.size, status.weight, status.event_weight
-    leave = np.full(p.size, size) if status.leave is None else status.leave
-    change = np.minimum(status.change, leave)
-
-    def at_times(p: Any, a: Floats | Bools) -> Floats:
-        """Sums of p over those event-free, and of p a over those with the event: (2, K)."""
-        free, late = np.bincount(change, p, size + 1), p * a
-        event = np.bincount(change, late, size + 1) - np.bincount(leave, late, size + 1)
-        # From the end, so that nobody left is exactly zero.
-        return np.stack((np.cumsum(free[::-1])[::-1][1:], np.cumsum(event)[:-1]))
-
-    number = at_times(np.ones(p.size), a > 0)
-    weight, survival = at_times(p, a), curves.at_block(slice(0, 1), status.times)
-    each = np.stack((status.survivor_weight, np.ones(size))) * (number > 0)
-    state = np.repeat([[True], [False]], size, axis=1)
-    for r, rule in enumerate(rules):
-        loss = rule(np.repeat(survival, 2, axis=0), state, each, number=number)
-        with np.errstate(invalid="ignore"):  # nobody's infinite loss
-            summed = np.where(number > 0, loss * weight, 0.0)
-            found.total[r], found.late[r] = summed.sum(axis=0), summed[1]
-            if share is None:
-                continue
-            free, late = np.cumsum(np.pad(loss * share, ((0, 0), (1, 0))), axis=1)
-            after = a * (late[leave] - late[change])
-            found.own[r] = free[change] + after
-            if found.after.size:
-                found.after[r] = after
     return found
 
 
