@@ -130,7 +130,7 @@ def test_chunks_of_late_subjects_know_that_g_is_estimated(monkeypatch):
     names = ["brier", "ibs", "mae_ipcw_d"]
     known = in_memory(columns, y_train, metrics=names)
     monkeypatch.setattr("survgauge.evaluation.cells.CONTRIBUTIONS_LIMIT", 10)
-    monkeypatch.setattr("survgauge.evaluation.evaluated.chunk_rows", lambda widths: 70)
+    monkeypatch.setattr("survgauge.evaluation.call.chunk_rows", lambda widths: 70)
     summed = sg.evaluate(
         predictions(columns),
         sg.Outcomes(columns["time"], columns["event"], entry=columns["entry"]),

@@ -1,4 +1,4 @@
-"""How work is cut into chunks and run on threads; their number does not change results."""
+"""How work is cut into chunks and run on threads, which changes no result, and how far it is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Any, TypeVar
 
@@ -155,3 +156,35 @@ def called(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
         if is_own(function):
             raise
         raise InputError(f"{what} failed with {type(error).__name__}: {error}") from error
+
+
+#: Is called with what is done, how much there is (None: not known), and what is being done.
+Tell = Callable[[int, int | None, str], None]
+
+_TELL: ContextVar[Tell | None] = ContextVar("survgauge_progress", default=None)
+
+
+@contextmanager
+def telling(tell: Tell) -> Iterator[None]:
+    """Let `tell` hear the progress of what is done inside.
+
+    >>> with telling(print):
+    ...     list(steps("ab", 2, "reading"))
+    1 2 reading
+    2 2 reading
+    ['a', 'b']
+    """
+    token = _TELL.set(tell)
+    try:
+        yield
+    finally:
+        _TELL.reset(token)
+
+
+def steps(parts: Iterable[Part], total: int, name: str) -> Iterator[Part]:
+    """Yield the parts; once each of them has been worked on, say how many are done."""
+    tell = _TELL.get()
+    for done, part in enumerate(parts, 1):
+        yield part
+        if tell is not None:
+            tell(done, total, name)

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._tools.writing import check_outputs
-from ..data.intervals import IntervalOutcomes
+from ..data.outcomes import IntervalOutcomes
 from ..data.tables import Table
 from ..errors import InputError
 from ..evaluation.audit import Audit

@@ -23,8 +23,7 @@ from ..data.files import (
     read_outcomes,
     read_predictions,
 )
-from ..data.intervals import BOUNDS, IntervalOutcomes
-from ..data.outcomes import Outcomes
+from ..data.outcomes import BOUNDS, IntervalOutcomes, Outcomes
 from ..data.tables import PARQUET, Table, parquet_files
 from ..errors import InputError, did_you_mean, one_of
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._tools.text import columns, number
 from ..data.files import read_predictions
-from ..data.intervals import IntervalOutcomes
+from ..data.outcomes import IntervalOutcomes
 from ..data.tables import Table
 from ..errors import InputError
 from ..evaluation.landmarks import Landmarks, landmarks

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from .._tools.progress import Tell, telling
+from .._tools.running import Tell, telling
 from .._tools.text import Visible, visible, width
 from .._tools.writing import write_atomically
 

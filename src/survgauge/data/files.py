@@ -16,9 +16,8 @@ from ..errors import InputError
 from .checks import ROUNDING
 from .curves import SurvivalCurves
 from .incidence import IncidenceCurves
-from .intervals import IntervalOutcomes
 from .outcome_parts import refuse_entry, some_entry
-from .outcomes import Outcomes
+from .outcomes import IntervalOutcomes, Outcomes
 from .predictions import RiskScores
 from .tables import Table, is_number
 

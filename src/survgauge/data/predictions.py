@@ -12,8 +12,8 @@ from .._tools.frames import column_or_table
 from ..errors import InputError, UndefinedMetricError, numbered
 from .adapters import as_curves, is_flat
 from .curves import SurvivalCurves
-from .durations import in_unit
 from .incidence import CauseCurves, IncidenceCurves
+from .outcome_parts import in_unit
 
 
 class RiskScores:

@@ -10,7 +10,7 @@ import numpy as np
 from .._tools.arrays import Bools, Floats, positive, probability
 from ..data.curves import SurvivalCurves
 from ..data.interpolation import check_tail, tail_area, tail_time
-from ..data.intervals import IntervalOutcomes
+from ..data.outcomes import IntervalOutcomes
 from ..errors import InputError, UndefinedMetricError, one_of
 from .kaplan_meier import asked_times
 from .npmle import Likelihood, influences, leverages, most_likely

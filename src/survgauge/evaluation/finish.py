@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats
-from .._tools.progress import steps
+from .._tools.running import steps
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..estimators.reference import Reference
@@ -18,7 +18,7 @@ from ..metrics.past_curve import ends_of
 from ..metrics.record import Measured, Metric
 from ..metrics.task import Task
 from .cells import NAN, TableCell, check_measured, difference_error, interval_of, told, undefined
-from .columns import Columns
+from .columns import BASELINE, Columns, ModelName
 from .inference import (
     FEWEST_REPLICATES,
     Comparison,
@@ -26,7 +26,6 @@ from .inference import (
     bootstrap_stderr,
     compare_pair,
 )
-from .scoring import BASELINE, ModelName
 from .warnings import EvaluationWarning, warned
 
 

@@ -11,12 +11,11 @@ import numpy as np
 
 from .._tools.text import as_frame, columns, number, plain
 from ..errors import InputError
-from .cells import NAN, TableCell
+from .cells import NAN, TableCell, compared
 from .inference import Interval, compare_values, critical
 from .meta_analysis import from_scale, on_scale, scale_of, to_scale
 from .phrases import when
 from .result import ALL_SUBJECTS, Evaluation
-from .tails import compared
 
 #: A smaller share of the variance that is due to imputation counts as this in Barnard and Rubin's
 #: formula, which would divide by it.

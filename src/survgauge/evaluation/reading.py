@@ -13,9 +13,8 @@ from .._tools.frames import in_memory, rows_of
 from ..data.causes import cause_code
 from ..data.conditional_curves import from_landmark, incidence_from_landmark
 from ..data.incidence import IncidenceCurves
-from ..data.intervals import IntervalOutcomes
 from ..data.outcome_parts import since
-from ..data.outcomes import Outcomes
+from ..data.outcomes import IntervalOutcomes, Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError
 from ..estimators.blending import conditional as blended

@@ -17,12 +17,11 @@ from ..data.causes import EventWords
 from ..data.predictions import Prediction
 from ..errors import one_of
 from ..metrics.task import Task
-from .cells import TableCell
+from .cells import TableCell, compared
 from .groups import group_differences, group_means
 from .inference import Comparison, adjusted
 from .phrases import metric_unit
 from .sentences import verdict_sentences
-from .tails import compared
 from .text import first_screen, plain_text, whole_text, wide_rows
 from .tipping import METRIC, TippingPoint, best_pair
 from .warnings import EvaluationWarning, JoinedWarning, joined

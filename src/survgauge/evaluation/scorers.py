@@ -15,8 +15,7 @@ from .._tools.extras import need
 from .._tools.random import check_seed, stream
 from ..data.causes import cause_code
 from ..data.estimators import KINDS, outcomes_for, predict, predict_cause, refuse_kind, unwrapped
-from ..data.intervals import IntervalOutcomes
-from ..data.outcomes import Outcomes
+from ..data.outcomes import IntervalOutcomes, Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError, as_names, one_of
 from ..estimators.reference import Reference
@@ -26,9 +25,9 @@ from ..metrics.past_curve import past_warning
 from ..metrics.registry import REGISTRY, Measured, Metric, current_name
 from ..metrics.score import Clusters
 from ..metrics.task import Task
+from .call import under_entry
 from .cells import check_measured, turned_round, undefined
 from .checks import uses_reference
-from .evaluated import under_entry
 from .groups import labels_of
 from .reading import read_outcomes, refuse_settings
 from .warnings import EvaluationWarning, marked_advice, warned

@@ -13,9 +13,8 @@ from ..data.causes import Codes, cause_code
 from ..data.conditional_curves import ConditionalCurves, given_entry
 from ..data.curves import SurvivalCurves
 from ..data.incidence import CauseCurves, IncidenceCurves
-from ..data.intervals import IntervalOutcomes
 from ..data.outcome_parts import refuse_entry
-from ..data.outcomes import Outcomes
+from ..data.outcomes import IntervalOutcomes, Outcomes
 from ..errors import InputError
 from ..estimators.reference import Reference
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._tools.arrays import Bools, Floats
 from ..data.curves import SurvivalCurves
-from ..data.intervals import IntervalOutcomes
+from ..data.outcomes import IntervalOutcomes
 from ..errors import InputError
 from ..estimators.conditional import Conditional
 from ..estimators.estimated_g import DistributionDerivative, EstimatedDistribution

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, dot, numbers, one_number, positive
-from ..data.intervals import IntervalOutcomes
 from ..data.outcome_parts import on_known
-from ..data.outcomes import Outcomes
+from ..data.outcomes import IntervalOutcomes, Outcomes
 from ..errors import InputError, one_of
 from ..estimators.conditional import Conditional
 from ..estimators.estimated_g import EstimatedG, WholeG, ask_g, g_source

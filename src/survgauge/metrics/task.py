@@ -14,8 +14,7 @@ from .._old_names import old_attribute
 from .._tools.arrays import Bools, Floats, Ints, positive
 from ..data.causes import Codes, EventWords, cause_code
 from ..data.curves import SurvivalCurves
-from ..data.intervals import IntervalOutcomes
-from ..data.outcomes import Outcomes
+from ..data.outcomes import IntervalOutcomes, Outcomes
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..estimators.conditional import Conditional, check_conditional

@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from ..metrics.registry import REGISTRY
 from . import charts
-from .evaluation_page import evaluation_page
+from .evaluation_page import (
+    audit_fragment,
+    audit_html,
+    audit_part,
+    evaluation_page,
+    landmark_part,
+    landmarks_html,
+)
 from .evaluation_tables import evaluation_card
 from .experiment_page import experiment_page
 from .experiment_words import experiment_content
 from .leaderboard_page import leaderboard_page
 from .page import Section
-from .sections import audit_fragment, audit_html, audit_part, landmark_part, landmarks_html
 
 if TYPE_CHECKING:
     from ..bench.experiment.results import Results

@@ -10,19 +10,17 @@ from ..metrics.registry import REGISTRY
 from . import leaderboard_words as words
 from .evaluation_tables import unbroken
 from .leaderboard_charts import costs_chart, dataset_chart, forest_chart, metrics_chart
-from .leaderboard_facts import (
+from .leaderboard_tables import (
     costs_table,
     datasets_table,
     each_table,
     failures_table,
-    models_table,
-    settings_table,
-)
-from .leaderboard_tables import (
     heat_table,
     kinds_table,
     metrics_table,
+    models_table,
     pairs_table,
+    settings_table,
     taus_table,
     truth_table,
     tuning_table,

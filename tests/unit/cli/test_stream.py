@@ -7,7 +7,7 @@ import json
 import pytest
 from streaming_data import GRID, cut, differences, draw, in_memory
 
-from survgauge._tools.progress import steps
+from survgauge._tools.running import steps
 from survgauge.cli import output
 from survgauge.cli.main import main
 

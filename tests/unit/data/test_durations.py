@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.data.durations import in_unit
+from survgauge.data.outcome_parts import in_unit
 
 DAYS = [30, 90, 365]
 EVENT = [1, 0, 1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.evaluation import evaluated
+from survgauge.evaluation import call
 from survgauge.metrics.probability.multi_cause import integrated_states
 
 NAMES = ("multi_log_loss", "multi_brier", "antolini", "log_likelihood")
@@ -76,7 +76,7 @@ def test_chunks_give_the_same_numbers(data, monkeypatch):
     train, y, models = data
     given = {"y_train": train, "cause": 1, "time": 4.0, "metrics": [*NAMES[:2], "log_likelihood"]}
     whole = scores(sg.evaluate(models, y, **given))
-    monkeypatch.setattr(evaluated, "chunk_rows", lambda widths: 60)
+    monkeypatch.setattr(call, "chunk_rows", lambda widths: 60)
     for key, score in scores(sg.evaluate(models, y, **given)).items():
         assert score.value == pytest.approx(whole[key].value, rel=1e-10), key
         assert score.baseline == pytest.approx(whole[key].baseline, rel=1e-10, nan_ok=True), key

@@ -5,7 +5,7 @@ import pytest
 from cause_data import CAUSES, draw
 
 import survgauge as sg
-from survgauge.evaluation import evaluated
+from survgauge.evaluation import call
 from survgauge.metrics.registry import REGISTRY
 
 ERRORS = [
@@ -50,7 +50,7 @@ def test_chunks_give_the_same_numbers(data, monkeypatch):
     train, y, curves = data
     given = {"y_train": train, "cause": 1, "metrics": ERRORS}
     whole = scores(sg.evaluate(curves, y, **given))
-    monkeypatch.setattr(evaluated, "chunk_rows", lambda widths: 60)
+    monkeypatch.setattr(call, "chunk_rows", lambda widths: 60)
     for name, score in scores(sg.evaluate(curves, y, **given)).items():
         assert score.value == pytest.approx(whole[name].value, rel=1e-10), name
         assert score.baseline == pytest.approx(whole[name].baseline, rel=1e-10), name

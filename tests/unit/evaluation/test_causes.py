@@ -5,7 +5,7 @@ import pytest
 from cause_data import CAUSES, draw
 
 import survgauge as sg
-from survgauge.evaluation import evaluated
+from survgauge.evaluation import call
 from survgauge.metrics.registry import metrics_of
 
 
@@ -84,7 +84,7 @@ def test_chunks_give_the_same_numbers(data, monkeypatch):
     train, y, models = data
     given = {"y_train": train, "cause": 1, "metrics": ["brier", "ibs", "ibll", "auc", "uno"]}
     whole = scores(sg.evaluate(models, y, **given))
-    monkeypatch.setattr(evaluated, "chunk_rows", lambda widths: 60)
+    monkeypatch.setattr(call, "chunk_rows", lambda widths: 60)
     for key, score in scores(sg.evaluate(models, y, **given)).items():
         assert score.value == pytest.approx(whole[key].value, rel=1e-10), key
         assert score.baseline == pytest.approx(whole[key].baseline, rel=1e-10, nan_ok=True), key

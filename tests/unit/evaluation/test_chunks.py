@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.evaluation import cells, evaluated
+from survgauge.evaluation import call, cells
 from survgauge.evaluation.columns import Folder, TermColumns
 from survgauge.metrics.registry import REGISTRY
 from survgauge.metrics.score import paired_error
@@ -43,7 +43,7 @@ def test_many_subjects_are_scored_as_few(own_grids, tail, confidence, monkeypatc
     values, support = found()
     assert np.isfinite(values).all()
     monkeypatch.setattr(cells, "CONTRIBUTIONS_LIMIT", 20)
-    monkeypatch.setattr(evaluated, "chunk_rows", lambda widths: 50)
+    monkeypatch.setattr(call, "chunk_rows", lambda widths: 50)
     again, chunked = found()
     assert again == pytest.approx(values, rel=1e-12)
     for metric in SCORES:
@@ -119,9 +119,9 @@ def test_a_difference_that_is_the_same_for_everybody_has_no_interval_from_chunks
 def test_the_baseline_is_scored_by_metrics_that_some_model_has(monkeypatch):
     y, curves = subjects(5, False, "linear")
     asked = []
-    terms_of = evaluated.Metric.terms_of
+    terms_of = call.Metric.terms_of
     monkeypatch.setattr(
-        evaluated.Metric, "terms_of", lambda m, *about: asked.append(m.name) or terms_of(m, *about)
+        call.Metric, "terms_of", lambda m, *about: asked.append(m.name) or terms_of(m, *about)
     )
     sg.evaluate({"times": curves.median()}, y)
     assert "mae_within" in asked

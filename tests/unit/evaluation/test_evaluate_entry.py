@@ -109,12 +109,12 @@ def test_a_frame_with_a_column_entry_is_read() -> None:
 
 
 def test_chunks_give_what_all_subjects_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    from survgauge.evaluation import scoring
+    from survgauge.evaluation import columns
 
     asked = {"time": 4.0, "tau": 9.0, "confidence": None}
     asked["metrics"] = ["brier", "ibs", "ibll", "crps", "mae_dr", "mae_margin", "mae_po"]
     whole = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, **asked)
-    monkeypatch.setattr(scoring, "CHUNK_ROWS", 40)
+    monkeypatch.setattr(columns, "CHUNK_ROWS", 40)
     parts = sg.evaluate({"m": CURVES}, Y, y_train=TRAIN, **asked)
     for key, value in values(whole).items():
         assert values(parts)[key] == pytest.approx(value, rel=1e-9), key

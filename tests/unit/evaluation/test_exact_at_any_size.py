@@ -20,7 +20,7 @@ from streaming_data import (
 )
 
 import survgauge as sg
-from survgauge.evaluation import call, cells, evaluated
+from survgauge.evaluation import call, cells
 from survgauge.evaluation import columns as long_column
 from survgauge.metrics.registry import metrics_of
 
@@ -61,7 +61,7 @@ def many(monkeypatch, rows=37):
     """Evaluate a few subjects as more than 100,000 are: in chunks, with columns on disk."""
     for module in (call, cells):
         monkeypatch.setattr(module, "CONTRIBUTIONS_LIMIT", 50)
-    monkeypatch.setattr(evaluated, "chunk_rows", lambda widths: rows)
+    monkeypatch.setattr(call, "chunk_rows", lambda widths: rows)
     monkeypatch.setattr(long_column, "IN_MEMORY", 1000)
 
 

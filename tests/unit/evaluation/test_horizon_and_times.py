@@ -103,10 +103,10 @@ def test_an_own_metric_that_reads_the_time_has_a_score_for_each(monkeypatch):
 
 
 def test_many_subjects_in_chunks_have_every_time(monkeypatch):
-    import survgauge.evaluation.evaluated as evaluated
+    from survgauge.evaluation import call
 
     want = in_memory(COLUMNS, Y_TRAIN, time=TIMES, confidence=None)
-    monkeypatch.setattr(evaluated, "chunk_rows", lambda widths: 50)
+    monkeypatch.setattr(call, "chunk_rows", lambda widths: 50)
     found = in_memory(COLUMNS, Y_TRAIN, time=TIMES, confidence=None)
     assert differences(found.to_dict(), want.to_dict()) == []
 

@@ -181,8 +181,8 @@ def test_chunks_give_the_same(monkeypatch, confidence):
     y, models, _ = draw()
     options = {"y_train": draw(seed=1)[0], "confidence": confidence}
     whole = sg.evaluate(models, y, **options)
-    monkeypatch.setattr("survgauge.evaluation.scoring.CHUNK_ROWS", 17)
-    monkeypatch.setattr("survgauge.evaluation.scoring.CHUNK_VALUES", 1)
+    monkeypatch.setattr("survgauge.evaluation.columns.CHUNK_ROWS", 17)
+    monkeypatch.setattr("survgauge.evaluation.columns.CHUNK_VALUES", 1)
     for room in ("cells", "call"):
         monkeypatch.setattr(f"survgauge.evaluation.{room}.CONTRIBUTIONS_LIMIT", 10)
     parts = sg.evaluate(models, y, **options)

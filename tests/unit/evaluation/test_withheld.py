@@ -10,7 +10,7 @@ import pytest
 
 import survgauge as sg
 from survgauge.estimators.reference import Reference, reference_curves, thinned_out
-from survgauge.evaluation.tails import ASSUMPTIONS
+from survgauge.evaluation.cells import ASSUMPTIONS
 from survgauge.evaluation.verdict import best_models
 from survgauge.report import evaluation_html
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..._tools.arrays import Floats, Ints, frozen, one_number, positive, shown, to_numpy, vector
 from ..._tools.random import check_seed, stream
-from ...data.intervals import IntervalOutcomes
-from ...data.outcomes import Outcomes
+from ...data.outcomes import IntervalOutcomes, Outcomes
 from ...errors import InputError
 
 

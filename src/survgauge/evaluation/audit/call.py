@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._tools.arrays import one_number, shown, whole_number
 from ..._tools.random import check_seed
-from ...data.durations import check_unit
+from ...data.outcome_parts import check_unit
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import InputError, UndefinedMetricError
@@ -20,13 +20,12 @@ from ...metrics.conventions import Convention, takes_settings
 from ...metrics.record import Metric
 from ...metrics.registry import REGISTRY
 from ...metrics.task import Task
-from ..evaluated import chosen_metrics
+from ..call import chosen_metrics
 from ..reading import named_models, read_predictions
 from ..tipping import METRIC, TippingPoint, best_pair
 from .result import Audit
 from .risks import ScenarioQuality, ScenarioResults, risks
-from .scenarios import DrawnSubjects, Scenario, scenarios
-from .scoring import AuditQuestion, AuditScorer
+from .scenarios import AuditQuestion, AuditScorer, DrawnSubjects, Scenario, scenarios
 
 #: Scenarios of a kind share its draws, and each gets at least so many.
 _FEWEST = 10

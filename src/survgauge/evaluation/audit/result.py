@@ -14,7 +14,7 @@ from ..._tools.text import as_frame, columns, number, plain
 from ..._tools.writing import write_atomically
 from ..tipping import METRIC, TippingPoint
 from .risks import Risk, ScenarioResults
-from .scoring import AuditQuestion
+from .scenarios import AuditQuestion
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..._tools.arrays import Bools, Floats
 from ...errors import InputError
-from .scenarios import Scenario
-from .scoring import AuditQuestion
+from .scenarios import AuditQuestion, Scenario
 
 
 @dataclass(frozen=True)

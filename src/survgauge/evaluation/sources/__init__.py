@@ -1,8 +1,7 @@
 """Evaluation in bounded memory: the numbers of `evaluate`, from batches, files or a cluster."""
 
 from ...estimators.counts import OutcomeCounts
-from .call import evaluate_dask, evaluate_stream
-from .evaluator import Evaluator
+from .call import Evaluator, evaluate_dask, evaluate_stream
 from .layout import RiskColumn, TimeColumn
 from .specs import CurveColumns, IncidenceColumns
 

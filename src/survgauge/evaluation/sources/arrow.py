@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...data.intervals import IntervalOutcomes
+from ...data.outcomes import IntervalOutcomes
 from ...errors import InputError
 from ...estimators.counts import OutcomeCounts
 from ...estimators.reference import Reference

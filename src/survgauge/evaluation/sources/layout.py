@@ -13,9 +13,8 @@ from ..._old_names import renamed
 from ..._tools.arrays import LARGEST, shown, vector
 from ...data.causes import cause_code
 from ...data.files import both_kinds
-from ...data.intervals import BOUNDS, IntervalOutcomes
 from ...data.outcome_parts import refuse_entry, some_entry
-from ...data.outcomes import Outcomes
+from ...data.outcomes import BOUNDS, IntervalOutcomes, Outcomes
 from ...data.predictions import Prediction, RiskScores
 from ...errors import InputError, one_of
 from ...estimators.conditional import Conditional

@@ -23,13 +23,12 @@ from ...metrics.conventions import Convention
 from ...metrics.registry import Metric, default_metrics
 from ...metrics.task import Task
 from .. import Evaluation
+from ..call import Request, chosen_metrics, evaluated, offered, present
 from ..cells import CONTRIBUTIONS_LIMIT, passing
 from ..checks import Seen, coarse_grids
-from ..columns import Columns, Folder
-from ..evaluated import Request, chosen_metrics, evaluated, offered, present
+from ..columns import ChunkPlan, Columns, Folder, Part, chunk_rows, part_of
 from ..finish import Group
 from ..reading import joined, refuse_settings
-from ..scoring import ChunkPlan, Part, chunk_rows, part_of
 from ..warnings import EvaluationWarning, warned
 from .arrow import reference_of
 from .batches import Batch

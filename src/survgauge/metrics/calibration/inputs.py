@@ -15,8 +15,7 @@ from ...data.checks import ROUNDING
 from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
 from ...data.incidence import CauseCurves, IncidenceCurves
-from ...data.intervals import IntervalOutcomes
-from ...data.outcomes import Outcomes
+from ...data.outcomes import IntervalOutcomes, Outcomes
 from ...data.predictions import Prediction
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...estimators.pseudo_incidence import PseudoIncidence

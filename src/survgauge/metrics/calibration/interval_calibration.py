@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from ..._tools.arrays import Floats, Ints, positive, whole_number
 from ..._tools.arrays import probability as checked_probability
-from ...data.intervals import IntervalOutcomes
+from ...data.outcomes import IntervalOutcomes
 from ...errors import InputError, UndefinedMetricError
 from ...estimators.turnbull import Turnbull
 from ..checks import check_curves

@@ -11,8 +11,7 @@ import numpy as np
 from ..._tools.arrays import Floats, positive
 from ...data.conditional_curves import ConditionalCauseCurves, ConditionalCurves
 from ...data.curves import SurvivalCurves
-from ...data.intervals import IntervalOutcomes
-from ...data.outcomes import Outcomes
+from ...data.outcomes import IntervalOutcomes, Outcomes
 from ...data.predictions import Prediction
 from ...errors import InputError, SurvgaugeError, UndefinedMetricError, one_of
 from ...estimators.aalen_johansen import coded

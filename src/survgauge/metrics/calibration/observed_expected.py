@@ -9,8 +9,7 @@ import numpy as np
 
 from ..._tools.arrays import Floats, repeated
 from ..._tools.arrays import probability as checked_probability
-from ...data.intervals import IntervalOutcomes
-from ...data.outcomes import Outcomes
+from ...data.outcomes import IntervalOutcomes, Outcomes
 from ...errors import UndefinedMetricError
 from ...estimators.pseudo_incidence import PseudoIncidence
 from ...estimators.turnbull import Turnbull

@@ -9,7 +9,7 @@ import numpy as np
 from ..._old_names import takes_old_arguments
 from ..._tools.arrays import Floats, positive
 from ...data.curves import SurvivalCurves
-from ...data.intervals import IntervalOutcomes
+from ...data.outcomes import IntervalOutcomes
 from ...errors import InputError, UndefinedMetricError
 from ...estimators.reference import Reference, reference_curves
 from ..checks import given_entry_of

@@ -11,8 +11,7 @@ from ...data.conditional_curves import ConditionalCurves
 from ...data.curves import SurvivalCurves
 from ...data.incidence import IncidenceCurves
 from ...data.interpolation import tail_survival
-from ...data.intervals import IntervalOutcomes
-from ...data.outcomes import Outcomes
+from ...data.outcomes import IntervalOutcomes, Outcomes
 from ..checks import EveryCause, check_curves, every_cause
 from ..intervals import Subjects
 from ..score import Score, Support

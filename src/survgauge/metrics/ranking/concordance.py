@@ -10,8 +10,7 @@ import numpy as np
 from ..._tools.arrays import Bools, Floats, Ints, vector
 from ...data.curves import SurvivalCurves
 from ...data.incidence import IncidenceCurves
-from ...data.intervals import IntervalOutcomes
-from ...data.outcomes import Outcomes
+from ...data.outcomes import IntervalOutcomes, Outcomes
 from ...data.predictions import RiskScores
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...estimators.kaplan_meier import RiskTable

@@ -11,7 +11,7 @@ import numpy as np
 from ..._tools.arrays import Bools, Floats, positive, vector
 from ...data.adapters import are_curves
 from ...data.curves import SurvivalCurves
-from ...data.intervals import IntervalOutcomes
+from ...data.outcomes import IntervalOutcomes
 from ...errors import UndefinedMetricError, numbered, one_of
 from ...estimators.estimated_g import DerivativeSums, DistributionDerivative
 from ...estimators.turnbull import Turnbull

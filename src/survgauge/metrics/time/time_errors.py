@@ -12,8 +12,7 @@ from ..._tools.arrays import Floats, vector
 from ...data.adapters import as_curves_named, is_flat
 from ...data.curves import SurvivalCurves
 from ...data.incidence import IncidenceCurves
-from ...data.intervals import IntervalOutcomes
-from ...data.outcomes import Outcomes
+from ...data.outcomes import IntervalOutcomes, Outcomes
 from ...errors import InputError, as_names, one_of
 from ...estimators.estimated_g import EstimatedG
 from ...estimators.reference import Reference

@@ -1,16 +1,20 @@
-"""Draws a description with matplotlib."""
+"""Draws a description with matplotlib: one palette, names that fit, legends that cover nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
 from ..._tools.arrays import positive
+from ..._tools.extras import need
 from ...errors import InputError
-from . import _style as style
+from . import palette
 from .description import (
     MOST_BANDS,
     Bars,
@@ -24,8 +28,176 @@ from .description import (
     Span,
     Text,
     models_in,
+    short_name,
     written,
 )
+
+GREY = palette.ROLES["soft"].light
+#: Names of markers, and matplotlib's letters for them.
+MARKERS = {
+    "dot": "o", "square": "s", "up": "^", "diamond": "D", "down": "v", "plus": "P", "cross": "X",
+    "star": "*", "left": "<", "right": ">", "hexagon": "h", "pentagon": "p", "flat": "_",
+    "tick": "|",
+}  # fmt: skip
+DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (3, 2)), "dotted": (0, (1, 2))}
+#: Units of the palette's dashes in widths of a line, as matplotlib counts them.
+_DASH_UNIT = 0.55
+_RC: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 7.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "figure.dpi": 150,
+}
+
+
+@contextmanager
+def own_sizes(own: bool) -> Iterator[None]:
+    """Use our sizes on our own figures; axes that came from outside keep theirs."""
+    need("matplotlib.figure", "plot()", "plot")
+    matplotlib = need("matplotlib", "plot()", "plot")
+    with matplotlib.rc_context(_RC if own else {}):
+        yield
+
+
+@cache
+def figure_class() -> Any:
+    """Return matplotlib's figure, which our own figures are, saved as journals take them.
+
+    PDF and PostScript files hold TrueType fonts (type 3 is refused by many), SVG files outlines.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    class PrintFigure(Figure):  # type: ignore[misc, unused-ignore]
+        def savefig(self, *args: Any, **kwargs: Any) -> None:
+            with rc_context({"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}):
+                super().savefig(*args, **kwargs)
+
+    return PrintFigure
+
+
+def colour_of(role: int | str) -> str:
+    """Colour of a role."""
+    return palette.look(role).paint.light
+
+
+def line_of(role: int | str) -> dict[str, Any]:
+    """Keywords of a line of a role."""
+    lengths = palette.look(role).dash
+    dash = (0, tuple(_DASH_UNIT * length for length in lengths)) if lengths else "-"
+    return {"color": colour_of(role), "linestyle": dash}
+
+
+def marker_of(role: int | str) -> str:
+    """Marker of a role."""
+    return MARKERS[palette.look(role).marker]
+
+
+def plain(text: object, width: int = 10_000) -> str:
+    """Name as matplotlib shows it: one line without formulas, shortened in the middle."""
+    line = short_name(text, width)
+    # A label that starts with an underscore would be left out of legends.
+    return (" " + line if line.startswith("_") else line).replace("$", r"\$")
+
+
+def short_names(names: Iterable[str], width: int = 22) -> dict[str, str]:
+    """Short, but still distinct, names.
+
+    >>> short_names(["deep model, seed 1 of many", "deep model, seed 2 of many"], 12)
+    {'deep model, seed 1 of many': 'deep mo…many', 'deep model, seed 2 of many': 'deep mo…many (2)'}
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        text = base = plain(name, width)
+        k = 2
+        while text in found.values():
+            text, k = f"{base} ({k})", k + 1
+        found[name] = text
+    return found
+
+
+def told_below(
+    left_out: dict[str, str], names: dict[str, str], width: int, notes: tuple[str, ...] = ()
+) -> str:
+    """Say which models are not drawn, one reason per line, those that share it together."""
+    shared: dict[str, list[str]] = {}
+    for model, reason in left_out.items():
+        shared.setdefault(reason, []).append(names.get(model, plain(model, 22)))
+    lines = [plain(note) for note in notes]
+    lines += [f"{', '.join(models)}: {plain(reason)}" for reason, models in shared.items()]
+    return "\n".join(fill(line, max(width, 24), subsequent_indent="  ") for line in lines)
+
+
+def put_title(figure: Any, text: str, about: str) -> None:
+    """Put title and sample above a figure, which grows by them."""
+    width, height = (float(size) for size in figure.get_size_inches())
+    room = int(width * 13)
+    whole = plain(f"{text} ({about})" if about else text)
+    lines = (
+        whole if len(whole) <= room else f"{fill(plain(text), room)}\n{fill(about, room)}".rstrip()
+    )
+    figure.set_size_inches(width, height + 0.16 * (lines.count("\n") + 1))
+    figure.suptitle(lines, x=0.012, ha="left", fontsize=8.5, fontweight="bold")
+
+
+def _columns(lengths: list[int], inches: float) -> int:
+    """Most columns of a legend that fit; they are filled one after the other.
+
+    >>> _columns([3, 3, 3, 30], 3.6), _columns([3, 3, 3, 3], 3.6)
+    (2, 4)
+    """
+    for columns in range(len(lengths), 1, -1):
+        parts = np.array_split(np.array(lengths), columns)
+        even = -(-len(lengths) // -(-len(lengths) // columns)) == columns
+        if even and sum(0.52 + 0.06 * int(part.max()) for part in parts) <= inches:
+            return columns
+    return 1
+
+
+def put_legend(
+    axes: list[Any],
+    own: bool,
+    handles: list[Any],
+    left_out: dict[str, str] | None = None,
+    names: dict[str, str] | None = None,
+    notes: tuple[str, ...] = (),
+) -> None:
+    """Put one legend below all panels of our own figure, or on the axes that were given.
+
+    In our own figure, models that could not be drawn are named above it, and so are notes.
+    """
+    figure = axes[0].figure
+    options: dict[str, Any] = {"handles": handles, "frameon": False}
+    if own:
+        width, height = (float(size) for size in figure.get_size_inches())
+        title = told_below(left_out or {}, names or {}, int(width * 15), notes)
+        if not (handles or title):
+            return
+        if title:
+            options |= {"title": title, "title_fontsize": "small"}
+        columns = _columns([len(handle.get_label()) for handle in handles], width)
+        # The legend grows downwards, not at the panels' cost.
+        extra = 0.17 * max(-(-len(handles) // columns) - 1, 0) + 0.14 * title.count("\n")
+        figure.set_size_inches(width, height + extra)
+        spacing = {"handlelength": 2.6, "columnspacing": 1.4}
+        made = figure.legend(loc="outside lower center", **spacing, ncols=columns, **options)
+    elif handles:
+        made = axes[0].legend(loc="best", fontsize="small", **options)
+    else:
+        return
+    made.get_title().set_color(GREY)
+    made.get_title().set_multialignment("left")
+
 
 _BANDS_LEFT_OUT = {"bands": f"not drawn for more than {MOST_BANDS} models"}
 #: Inches below the panels: one line of the legend.
@@ -48,9 +220,9 @@ def draw(chart: Chart, ax: Any = None, about: str = "", width: float | None = No
         # Fewer panels beside each other where they would be too narrow to read.
         columns = min(chart.columns, max(1, int(positive(width, "width") / _NARROW)))
         chart = replace(chart, width=width, columns=columns)
-    with style.look(own):
+    with own_sizes(own):
         axes = _axes(chart) if own else _given(ax, len(chart.panels))
-        names = style.short_names(chart.models, 22 if chart.columns == 1 else 18)
+        names = short_names(chart.models, 22 if chart.columns == 1 else 18)
         for k, (place, panel) in enumerate(zip(axes, chart.panels, strict=True)):
             last_row = k + chart.columns >= len(chart.panels)
             _Drawing(place, panel, names).draw(
@@ -59,9 +231,9 @@ def draw(chart: Chart, ax: Any = None, about: str = "", width: float | None = No
             )
         many = any(len(_bands(panel)) > MOST_BANDS for panel in chart.panels)
         left_out = dict(chart.left_out) | (_BANDS_LEFT_OUT if many else {})
-        style.legend(axes, own, _entries(chart, names), left_out, names, chart.notes)
+        put_legend(axes, own, _entries(chart, names), left_out, names, chart.notes)
         if own:
-            style.title(axes[0].figure, chart.title, about)
+            put_title(axes[0].figure, chart.title, about)
     return axes[0].figure
 
 
@@ -73,7 +245,7 @@ def _axes(chart: Chart) -> list[Any]:
         for k in range(0, count, columns)
     ]
     # Not through pyplot: nothing is left open, and no window system is needed.
-    figure = style.figure_class()(figsize=(chart.width, sum(heights) + _FOOT), layout="constrained")
+    figure = figure_class()(figsize=(chart.width, sum(heights) + _FOOT), layout="constrained")
     made = figure.subplots(
         len(heights), columns, squeeze=False, height_ratios=heights,
         sharex=chart.shared == "x", sharey=chart.shared == "y",
@@ -111,18 +283,18 @@ def _known(values: Any) -> Any:
 
 
 def _line(mark: Line | Rule) -> dict[str, Any]:
-    look = style.line(mark.role) | {"linewidth": mark.width}
-    return look | ({"linestyle": style.DASHES[mark.dash]} if mark.dash else {})
+    look = line_of(mark.role) | {"linewidth": mark.width}
+    return look | ({"linestyle": DASHES[mark.dash]} if mark.dash else {})
 
 
 def _dot(mark: Points | Line) -> dict[str, Any]:
     """Look of points without a line between them."""
-    colour = style.colour(mark.role)
-    look: dict[str, Any] = {"color": colour, "marker": style.marker(mark.role), "linestyle": ""}
+    colour = colour_of(mark.role)
+    look: dict[str, Any] = {"color": colour, "marker": marker_of(mark.role), "linestyle": ""}
     if isinstance(mark, Line):
         return look
     if mark.marker:
-        look["marker"] = style.MARKERS[mark.marker]
+        look["marker"] = MARKERS[mark.marker]
     if mark.marker in ("flat", "tick"):
         look["markeredgewidth"] = 1.6
     face = {"markerfacecolor": "white", "markeredgewidth": 0.8} if mark.hollow else {}
@@ -130,7 +302,7 @@ def _dot(mark: Points | Line) -> dict[str, Any]:
 
 
 def _bar(mark: Bars) -> dict[str, Any]:
-    colour = style.colour(mark.role)
+    colour = colour_of(mark.role)
     if mark.hollow:
         return {"facecolor": "white", "edgecolor": colour, "hatch": "//////", "linewidth": 0.5}
     return {"facecolor": colour, "edgecolor": "white", "linewidth": 0.5}
@@ -188,11 +360,11 @@ class _Drawing:
         small = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 6.5}
         for k, row in enumerate(rows):
             if row.beside:
-                colour = "black" if row.clear else style.GREY
+                colour = "black" if row.clear else GREY
                 ax.annotate(row.beside, (1.015, k), color=colour, **small)
             if row.inside:
                 box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-                ax.annotate(row.inside, (0.02, k), color=style.GREY, bbox=box, **small)
+                ax.annotate(row.inside, (0.02, k), color=GREY, bbox=box, **small)
         if all(row.inside for row in rows):
             ax.set_xticks([])
 
@@ -212,7 +384,7 @@ class _Drawing:
         start = self.ax.get_xlim()[0]
         write(counts.title, start, 0, ha="left")
         for line, (role, name, values) in enumerate(counts.rows, 1):
-            look: dict[str, Any] = {"color": style.colour(role)}
+            look: dict[str, Any] = {"color": colour_of(role)}
             for x, value in zip(ticks, values, strict=True):
                 write(f"{value:,.0f}", x, line, ha="center", **look)
             write(_text(name), 0, line, -24, "axes fraction", ha="right", **look)
@@ -221,7 +393,7 @@ class _Drawing:
         """Draw a line, and its band unless many bands would hide each other."""
         options, kind = dict[str, Any](), _line(mark)
         if mark.marked is True or _known(mark.y).sum() == 1:
-            options |= {"marker": style.marker(mark.role), "markersize": 3.5}
+            options |= {"marker": marker_of(mark.role), "markersize": 3.5}
         elif mark.marked:
             self.ax.plot(*mark.dots(), **_dot(mark) | {"markersize": 3.5}, clip_on=False, zorder=3)
         if mark.step:
@@ -241,7 +413,7 @@ class _Drawing:
         ax, x, y = self.ax, np.asarray(mark.x, np.float64), np.asarray(mark.y, np.float64)
         if not x.size:  # for the legend alone
             return
-        colour = style.colour(mark.role)
+        colour = colour_of(mark.role)
         for lines, at, start, end in (
             (ax.vlines, x, mark.low, mark.high),
             (ax.hlines, y, mark.left, mark.right),
@@ -269,7 +441,7 @@ class _Drawing:
         alpha = np.broadcast_to(mark.alpha, x.shape)[rows]
         self.ax.quiver(
             start, y[rows], stop - start, np.zeros(rows.size), angles="xy", scale_units="xy",
-            scale=1, color=style.colour(mark.role), alpha=alpha, width=0.0022, headwidth=5,
+            scale=1, color=colour_of(mark.role), alpha=alpha, width=0.0022, headwidth=5,
             headlength=6, headaxislength=6, zorder=1,
         )  # fmt: skip
 
@@ -295,7 +467,7 @@ class _Drawing:
     def draw_span(self, mark: Span) -> None:
         """Shade a part of an axis."""
         shade = self.ax.axvspan if mark.axis == "x" else self.ax.axhspan
-        shade(mark.start, mark.end, color=style.GREY, alpha=0.12, linewidth=0, zorder=0)
+        shade(mark.start, mark.end, color=GREY, alpha=0.12, linewidth=0, zorder=0)
 
 
 _DRAW: dict[type, Callable[[_Drawing, Any], None]] = {
@@ -332,11 +504,11 @@ def _entry(mark: Mark, label: str) -> Any:
     if isinstance(mark, Bars):
         return Patch(label=label, **_bar(mark))
     if isinstance(mark, Span):
-        return Patch(label=label, color=style.GREY, alpha=0.2)
+        return Patch(label=label, color=GREY, alpha=0.2)
     if isinstance(mark, Points):
         across = {} if mark.left is None else {"linestyle": "-", "linewidth": 1.3}
         return Line2D([], [], label=label, **_dot(mark) | across)
     look = _line(mark)
     if isinstance(mark, Line) and mark.marked:
-        look["marker"] = style.marker(mark.role)
+        look["marker"] = marker_of(mark.role)
     return Line2D([], [], label=label, **look)

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..._tools.progress import steps
+from ..._tools.running import steps
 from ..._tools.text import escaped
 from ...data.outcomes import Outcomes
 from ...errors import InputError, MissingExtraError, SurvgaugeError, one_of

@@ -9,13 +9,13 @@ import survgauge as sg
 from survgauge._tools.random import stream
 from survgauge.evaluation.audit.risks import ScenarioQuality, ScenarioResults, risks
 from survgauge.evaluation.audit.scenarios import (
+    AuditQuestion,
     CurveDistribution,
     MixtureDistribution,
     NeverDistribution,
     Scenario,
     StepDistribution,
 )
-from survgauge.evaluation.audit.scoring import AuditQuestion
 from survgauge.metrics.registry import REGISTRY
 
 GRID = np.linspace(0.5, 40, 80)

@@ -11,7 +11,7 @@ from display_data import draw
 
 import survgauge as sg
 from survgauge import displays
-from survgauge.report.displays import DISPLAYS, _style
+from survgauge.report.displays import DISPLAYS, _drawing
 from survgauge.report.displays.description import Model
 
 pytest.importorskip("matplotlib")
@@ -217,13 +217,13 @@ def test_models_keep_their_looks_when_others_are_left_out():
     part = displays.display(evaluated("four kinds"), "brier", models="flat")
     (line,) = (m for m in part.describe().panels[0].marks if getattr(m, "label", "") == FLAT_NAME)
     assert line.role == list(FOUR).index("flat")
-    seen = {(str(_style.line(k)), _style.marker(k)) for k in range(20)}
+    seen = {(str(_drawing.line_of(k)), _drawing.marker_of(k)) for k in range(20)}
     assert len(seen) == 20
 
 
 def test_names_are_shortened_but_stay_distinct():
     names = [f"model with a long name and number {k} of a study" for k in range(5)]
-    short = _style.short_names(names, 16)
+    short = _drawing.short_names(names, 16)
     assert len(set(short.values())) == 5
     assert all(len(text) <= 20 for text in short.values())
 

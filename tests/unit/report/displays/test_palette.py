@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.report.displays import _style, palette
+from survgauge.report.displays import _drawing, palette
 
 
 def luminance(colour: str) -> float:
@@ -40,10 +40,10 @@ def test_matplotlib_and_the_style_sheet_take_the_same_colours() -> None:
     css = palette.css()
     light = dict(re.findall(r"--(\w+): (#\w{6});", css.partition("}")[0]))
     for k in range(12):
-        assert _style.colour(k) == light[f"s{k}"]
+        assert _drawing.colour_of(k) == light[f"s{k}"]
     for role in palette.ROLES:
-        assert _style.colour(role) == light[role]
-    assert set(palette.MARKERS) <= set(_style.MARKERS)
+        assert _drawing.colour_of(role) == light[role]
+    assert set(palette.MARKERS) <= set(_drawing.MARKERS)
 
 
 def test_figures_say_what_they_show() -> None:
