@@ -17,7 +17,7 @@ from .data.adapters import curves_from_aft as curves_from_aft
 from .data.adapters import curves_from_quantiles as curves_from_quantiles
 from .data.curves import SurvivalCurves as SurvivalCurves
 from .data.incidence import IncidenceCurves as IncidenceCurves
-from .data.intervals import IntervalOutcomes as IntervalOutcomes
+from .data.outcomes import IntervalOutcomes as IntervalOutcomes
 from .data.outcomes import Outcomes as Outcomes
 from .data.predictions import RiskScores as RiskScores
 from .errors import InputError as InputError
@@ -134,7 +134,7 @@ from .metrics.training import TrainingTargets as TrainingTargets
 from .metrics.training import training_targets as training_targets
 from .report import displays as displays
 from .report.study.result import Study as Study
-from .report.study.validated import Validation as Validation
+from .report.study.validation import Validation as Validation
 from .report.study.validation import validate as validate
 
 __version__: str
