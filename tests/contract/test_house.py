@@ -13,6 +13,7 @@ from streaming_data import GRID, cut, draw
 
 import survgauge as sg
 from survgauge.cli.main import main
+from survgauge.evaluation import columns as scoring
 from survgauge.metrics.registry import REGISTRY
 
 ROOT = Path(__file__).parents[2]
@@ -149,8 +150,8 @@ def test_all_sources_run_the_same_terms(rows, monkeypatch, tmp_path):
 
     def values():
         if rows is not None:
-            monkeypatch.setattr(columns, "CHUNK_ROWS", rows)
-            monkeypatch.setattr(columns, "CHUNK_VALUES", 10**9)
+            monkeypatch.setattr(scoring, "CHUNK_ROWS", rows)
+            monkeypatch.setattr(scoring, "CHUNK_VALUES", 10**9)
         whole = sg.evaluate(curves["a"], y, y_train=y_train, metrics=["crps"])
         options = {"y_train": y_train, "metrics": ["crps"], "batch_rows": rows}
         spec = {"model": sg.CurveColumns("a", GRID)}
