@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -52,10 +52,6 @@ class FlooredG:
             # A curve that falls all the time gets down to the floor itself.
             kept = np.where(values[:, -1] < floor, floor, kept)
         self._lowest: Floats = np.asarray(kept, dtype=np.float64)
-        #: When G of all gets below the floor.
-        self._reached = np.inf
-        if isinstance(censoring, KaplanMeier) and censoring.last_survival < floor:
-            self._reached = float(censoring.times[np.argmax(values < floor)])
 
     @property
     def steps(self) -> bool:
@@ -68,13 +64,16 @@ class FlooredG:
             return self
         return FlooredG(self.censoring[rows], self.floor)
 
+    def without_floor(self, t: Floats, side: str) -> Floats:
+        """Return G of each subject at its own time, or just before it, however small."""
+        if isinstance(self.censoring, KaplanMeier):
+            return self.censoring.at(t, side=side)
+        values = self.censoring.at_own(t if side == "right" else _just_before(t))
+        return np.where((t > 0) | (side == "right"), values, 1.0)
+
     def at(self, t: Floats, side: str) -> Floats:
         """Return G of each subject at its own time, or just before it."""
-        if isinstance(self.censoring, KaplanMeier):
-            values = self.censoring.at(t, side=side)
-        else:
-            values = self.censoring.at_own(t if side == "right" else _just_before(t))
-            values = np.where((t > 0) | (side == "right"), values, 1.0)
+        values = self.without_floor(t, side)
         return np.where(values >= self.floor, values, self._lowest)
 
     def table(self, t: Floats, side: str) -> Floats:
@@ -97,12 +96,6 @@ class FlooredG:
         before = np.concatenate(([1.0], values[:-1]))
         fell = np.flatnonzero((values < before) & (values >= self.floor))
         return km.times[fell], values[fell]
-
-    def below(self, t: Floats) -> Bools:
-        """Whether G without the floor is below it just before the time of each subject."""
-        if isinstance(self.censoring, KaplanMeier):
-            return t > self._reached
-        return self.censoring.at_own(_just_before(t)) < self.floor
 
 
 def _just_before(t: Floats) -> Floats:
@@ -139,13 +132,9 @@ class Walk:
         known = reference.whole.cached(Walk, WeakKeyDictionary)
         made, key = known.setdefault(km, {}), (floor, distribution)
         if key not in made:
-            # Neither the tail, the cause nor the horizon changes the jumps.
-            alike = next((walk for other, walk in made.items() if other[0] == floor), None)
-            if alike is None:
-                g = FlooredG(km, floor)
-                times, values = g.falls(km)
-                alike = cls(distribution, g, times, np.concatenate(([0.0], 1 / values - 1)))
-            made[key] = replace(alike, distribution=distribution)
+            g = FlooredG(km, floor)
+            times, values = g.falls(km)
+            made[key] = cls(distribution, g, times, np.concatenate(([0.0], 1 / values - 1)))
         return made[key]
 
     @classmethod
@@ -175,38 +164,29 @@ class Walk:
         """Count atoms of the distribution and times before t, or also at t ("right")."""
         return self.distribution.passed(t, side), look_up(self.times, t, side)
 
-    def _shares(self) -> tuple[Floats, Bools]:
-        """Steps / S at each of the times, and whether nothing of the distribution lies past it."""
-        alive = self.distribution.alive_table(self.times)
-        over = self.distribution.over(self.times, alive)
-        shares = np.diff(self.excess)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares /= alive
-        np.copyto(shares, 0.0, where=over)
-        return shares, over
-
     def sums(self, name: str = "") -> Floats:
         """Sums of steps / S up to each time, times the integrals of f if it is named."""
         known = self._sums.get(name)
-        if known is None:
-            known = self._summed(name)
-            self._sums[name] = known  # complete: other threads may share the walk
-        return known
-
-    def _summed(self, name: str) -> Floats:
         if name == "1" and not self.distribution.by_cause:  # the integral of 1 is S
-            return self.excess
-        parts, over = self._shares()
-        if name:
-            parts *= self.distribution.table(name, self.times)
-            if over.any():
-                # Past the end of the distribution the event would have come at v itself.
-                with np.errstate(over="ignore"):
-                    there = np.diff(self.excess) * value_of(name, self.times)
-                there *= self.distribution.share[..., None]
-                parts = np.where(over, there, parts)
-        known = np.zeros(self.excess.shape)
-        np.cumsum(parts, axis=-1, out=known[..., 1:])
+            known = self.excess
+        if known is None:
+            alive = self.distribution.alive_table(self.times)
+            over = self.distribution.over(self.times, alive)
+            parts = np.diff(self.excess)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                parts /= alive
+            np.copyto(parts, 0.0, where=over)
+            if name:
+                parts *= self.distribution.table(name, self.times)
+                if over.any():
+                    # Past the end of the distribution the event would have come at v itself.
+                    with np.errstate(over="ignore"):
+                        there = np.diff(self.excess) * value_of(name, self.times)
+                    there *= self.distribution.share[..., None]
+                    parts = np.where(over, there, parts)
+            known = np.zeros(self.excess.shape)
+            np.cumsum(parts, axis=-1, out=known[..., 1:])
+            self._sums[name] = known  # complete: other threads may share the walk
         return known
 
     def expected(self, rule: Loss, p: Floats, until: Ints, at: tuple[Ints, Ints]) -> Floats:
@@ -251,107 +231,14 @@ def _late_parts(g: FlooredG, last: float, latest: float) -> tuple[Floats, Floats
     return ends[:used], middles[:used]
 
 
-#: Values of curves that are worked on together, and blocks whose tables are kept for other models.
-_BLOCK_VALUES, _KEPT_BLOCKS = 100_000, 16
-
-
 @dataclass(frozen=True)
 class DoublyRobust:
-    """Doubly robust losses of subjects, for any loss and any prediction.
-
-    Subjects with a distribution or G of their own are worked on in blocks that stay in the cache.
-    """
+    """Doubly robust losses of subjects, for any loss and any prediction."""
 
     #: The subjects, up to the horizon if there is one.
     y: Outcomes
     #: The times that losses of events are taken of: those of `y`, with competing risks the times
     #: free of the cause; of shape (n,).
-    value: Floats
-    #: Distribution of the event time of all subjects, or of each.
-    distribution: SurvivalCurves | CauseIncidence | ResidualDistribution
-    #: G of all subjects, or of each.
-    g: FlooredG
-    #: The horizon.
-    stop: float | None = None
-    #: Distribution and G at the times at which somebody can be censored, where both are those of
-    #: all.
-    walk: Walk | None = None
-    _blocks: dict[int, Block] = field(default_factory=dict, init=False)
-
-    @property
-    def weight(self) -> Floats:
-        """1/G(y-) of events, 1/G(y) of censored subjects."""
-        return self._together(lambda block, rows: block.weight)
-
-    @property
-    def unknown(self) -> Bools:
-        """Whether the distribution of each subject, or of all, has no mean."""
-        distribution = self.distribution
-        if not isinstance(distribution, ResidualDistribution):
-            distribution = ResidualDistribution.of_curves(distribution, self.stop)
-        return distribution.unknown
-
-    def phi(self, rule: Loss, p: Floats) -> Floats:
-        """Return the doubly robust loss of each subject for its predicted time."""
-        return self._together(lambda block, rows: block.phi(rule, p[rows]))
-
-    def from_tail(self, rule: Loss, p: Floats, known: float | None = None) -> Floats:
-        """Return what of the losses comes from times past the last atom of the distribution.
-
-        `known` says where the observed part of a distribution ends that has atoms past it.
-        """
-        return self._together(lambda block, rows: block.from_tail(rule, p[rows], known))
-
-    def happened(self, t: Floats, own: Bools | None = None) -> Iterator[tuple[slice, Floats]]:
-        """Yield blocks of subjects with the indicators of an event by times t: (n, k).
-
-        `own` says whose events are of the cause that is asked about; None: all.
-        """
-        for rows in self._rows(t.size):
-            yield rows, self._block(rows).happened_by(t, None if own is None else own[rows])
-
-    def _together(self, ask: Callable[[Block, slice], Floats]) -> Floats:
-        """Answers of the blocks one after the other."""
-        answers = list(in_order(lambda rows: ask(self._block(rows), rows), self._rows()))
-        return answers[0] if len(answers) == 1 else np.concatenate(answers)
-
-    def _rows(self, width: int = 0) -> Iterator[slice]:
-        """Blocks of subjects, each with `width` numbers besides its distribution and G."""
-        if self.walk is None:
-            curves = (
-                self.g.censoring
-                if isinstance(self.distribution, ResidualDistribution)
-                else self.distribution
-            )
-            width = curves.times.shape[-1]
-        return chunks(len(self.y), size=max(1, _BLOCK_VALUES // width) if width else len(self.y))
-
-    @cached_property
-    def _everybody(self) -> Block | None:
-        """All subjects, where distribution and G are those of all."""
-        return None if self.walk is None else Block.of_walk(self.y, self.value, self.walk)
-
-    def _block(self, rows: slice) -> Block:
-        if self._everybody is not None:
-            return self._everybody.part(rows)
-        known = self._blocks.get(rows.start)
-        if known is None:
-            distribution = self.distribution
-            if not isinstance(distribution, ResidualDistribution):
-                distribution = ResidualDistribution.of_curves(distribution[rows], self.stop)
-            known = Block.of_curves(self.y[rows], self.value[rows], distribution, self.g.part(rows))
-            if len(self._blocks) < _KEPT_BLOCKS:
-                self._blocks[rows.start] = known
-        return known
-
-
-@dataclass(frozen=True)
-class Block:
-    """Subjects whose doubly robust losses are worked on together."""
-
-    #: The subjects.
-    y: Outcomes
-    #: The times that losses of events are taken of; of shape (n,).
     value: Floats
     #: Distribution and G at the times at which somebody can be censored.
     walk: Walk
@@ -367,7 +254,7 @@ class Block:
     _looked_up: dict[str, Floats] = field(default_factory=dict, init=False)
 
     @classmethod
-    def of_walk(cls, y: Outcomes, value: Floats, walk: Walk) -> Block:
+    def of_walk(cls, y: Outcomes, value: Floats, walk: Walk) -> DoublyRobust:
         """Take the distribution and G of all subjects."""
         places, until = walk.find(y.time, "right")
         if walk.times.size:  # at its own time an event is no longer at risk of being censored
@@ -382,7 +269,7 @@ class Block:
     @classmethod
     def of_curves(
         cls, y: Outcomes, value: Floats, distribution: ResidualDistribution, g: FlooredG
-    ) -> Block:
+    ) -> DoublyRobust:
         """Take distributions of subjects and any G, or one of all and a G of each with jumps."""
         weight = 1 / np.where(y.event, g.at(y.time, "left"), g.at(y.time, "right"))
         if distribution.shared:
@@ -392,15 +279,26 @@ class Block:
         until = np.full(len(y), walk.times.size)
         return cls(y, value, walk, walk.distribution.places(y.time), until, weight)
 
-    def part(self, rows: slice) -> Block:
-        """Return some of the subjects, where distribution and G are those of all."""
-        if rows == slice(0, len(self.y)):
-            return self
-        own = self.places[rows], self.until[rows], self.weight[rows]
-        known = self.y[rows], self.value[rows], self.walk
-        if self.entered is None or self.scale is None:
-            return Block(*known, *own)
-        return Block(*known, *own, self.entered[rows], self.scale[rows])
+    @property
+    def g(self) -> FlooredG:
+        """G of all subjects, or of each."""
+        return self.walk.g
+
+    @property
+    def unknown(self) -> Bools:
+        """Whether the distribution of each subject, or of all, has no mean."""
+        return self.walk.distribution.unknown
+
+    def happened(self, t: Floats, own: Bools | None = None) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of subjects with the indicators of an event by times t: (n, k).
+
+        `own`: whose event, if any, is of the cause; None: everybody's.
+        """
+        for rows in chunks(len(self.y), size=max(1, _BLOCK_VALUES // t.size)):
+            per_subject = "y", "value", "places", "until", "weight"
+            parts: dict[str, Any] = {name: getattr(self, name)[rows] for name in per_subject}
+            part = replace(self, **parts, entered=None, scale=None)
+            yield rows, part.happened_by(t, None if own is None else own[rows])
 
     def phi(self, rule: Loss, p: Floats) -> Floats:
         """Return the doubly robust loss of each subject for its predicted time."""
@@ -408,11 +306,10 @@ class Block:
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self._at_own_time(rule, p, at[0])
             found *= self.weight
-            if self.entered is None or self.scale is None:
-                found -= self.walk.expected(rule, p, self.until, at)
-            else:
-                before = self.walk.expected(rule, p, self.entered, at)
-                found -= self.scale * (self.walk.expected(rule, p, self.until, at) - before)
+            expected = self.walk.expected(rule, p, self.until, at)
+            if self.entered is not None and self.scale is not None:
+                expected = self.scale * (expected - self.walk.expected(rule, p, self.entered, at))
+        found -= expected
         return found
 
     def _at_own_time(self, rule: Loss, p: Floats, places: Ints) -> Floats:
@@ -428,8 +325,11 @@ class Block:
         return found if distribution.shared else np.where(y.event, found, ahead)
 
     @np.errstate(divide="ignore", invalid="ignore")
-    def from_tail(self, rule: Loss, p: Floats, known: float | None) -> Floats:
-        """Return what of the losses comes from times past the last atom of the distribution."""
+    def from_tail(self, rule: Loss, p: Floats, known: float | None = None) -> Floats:
+        """Return what of the losses comes from times past the last atom of the distribution.
+
+        `known` says where the observed part of a distribution ends that has atoms past it.
+        """
         y, distribution, walk = self.y, self.walk.distribution, self.walk
         end = (
             distribution.observed_until
@@ -492,6 +392,78 @@ class Block:
         status = np.where(y.event[:, None], mine[:, None], given) * self.weight[:, None]
         expected = _read_all(walk.sums("1"), seen) - ahead * _read_all(walk.sums(), seen)
         return np.where(later, 0.0, status) - expected
+
+
+#: Values of curves that are worked on together, and blocks whose tables are kept for other models.
+_BLOCK_VALUES, _KEPT_BLOCKS = 100_000, 16
+
+
+@dataclass(frozen=True)
+class RobustBlocks:
+    """Doubly robust losses of subjects where the distribution or G is that of each."""
+
+    #: As in `DoublyRobust`.
+    y: Outcomes
+    value: Floats
+    #: Distribution of the event time of all subjects, or of each.
+    distribution: SurvivalCurves | CauseIncidence | ResidualDistribution
+    #: G of all subjects, or of each.
+    g: FlooredG
+    #: The horizon.
+    stop: float | None = None
+    _blocks: dict[int, DoublyRobust] = field(default_factory=dict, init=False)
+
+    @property
+    def weight(self) -> Floats:
+        """1/G(y-) of events, 1/G(y) of censored subjects."""
+        return self._together(lambda block, rows: block.weight)
+
+    @property
+    def unknown(self) -> Bools:
+        """Whether the distribution of each subject, or of all, has no mean."""
+        return self._residual(slice(None)).unknown
+
+    def phi(self, rule: Loss, p: Floats) -> Floats:
+        """Return the doubly robust loss of each subject for its predicted time."""
+        return self._together(lambda block, rows: block.phi(rule, p[rows]))
+
+    def from_tail(self, rule: Loss, p: Floats, known: float | None = None) -> Floats:
+        """Return what of the losses comes from times past the last atom of the distribution."""
+        return self._together(lambda block, rows: block.from_tail(rule, p[rows], known))
+
+    def happened(self, t: Floats, own: Bools | None = None) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of subjects with the indicators of an event by times t: (n, k)."""
+        for rows in self._rows():
+            yield rows, self._block(rows).happened_by(t, None if own is None else own[rows])
+
+    def _together(self, ask: Callable[[DoublyRobust, slice], Floats]) -> Floats:
+        """Answers of the blocks one after the other."""
+        return np.concatenate(
+            list(in_order(lambda rows: ask(self._block(rows), rows), self._rows()))
+        )
+
+    def _rows(self) -> Iterator[slice]:
+        """Blocks of subjects."""
+        curves = self.distribution
+        if isinstance(curves, ResidualDistribution):
+            width = self.g.censoring.times.shape[-1]
+        else:
+            width = curves.times.shape[-1]
+        return chunks(len(self.y), size=max(1, _BLOCK_VALUES // width))
+
+    def _residual(self, rows: slice) -> ResidualDistribution:
+        if isinstance(self.distribution, ResidualDistribution):
+            return self.distribution
+        return ResidualDistribution.of_curves(self.distribution[rows], self.stop)
+
+    def _block(self, rows: slice) -> DoublyRobust:
+        known = self._blocks.get(rows.start)
+        if known is None:
+            given = self.y[rows], self.value[rows], self._residual(rows), self.g.part(rows)
+            known = DoublyRobust.of_curves(*given)
+            if len(self._blocks) < _KEPT_BLOCKS:
+                self._blocks[rows.start] = known
+        return known
 
 
 def _read_all(table: Floats, places: Ints) -> Floats:

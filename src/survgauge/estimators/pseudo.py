@@ -313,8 +313,6 @@ def pseudo_given_entry(
     left = survival[1 : times.size + 1]
     # Where a risk set became empty before others entered, nobody counts as having left.
     hazard = np.where(left < survival[: times.size], d / n, 0.0)
-    if code is None:
-        reference.tail(tail)  # refuses a set that tells nothing about event times
     mean = distribution.mean(times, np.arange(1, times.size + 1))
     own = hazard if code is None else own_hazards(reference, code)[: times.size]
     ahead = mean - times
@@ -353,6 +351,8 @@ def mean_given_entry(
 
     Trapezoids end where the follow-up does; past it there is the tail alone.
     """
+    if code is None:
+        reference.tail(tail)  # refuses a set that tells nothing about event times
     distribution = ResidualDistribution.of_reference(reference, tail, code)
     first = np.where(entry > 0, distribution.places(entry), 0)
     plain: Floats = distribution.mean(entry, first)

@@ -222,22 +222,17 @@ class Reference:
 
     def steps(self) -> tuple[Floats, Floats]:
         """Kaplan-Meier as a curve: event times and where the tail starts, and the values there."""
+        if not self.table.events.any():  # it stays at one
+            return np.array([self.last_time]), np.ones(1)
         known = -1 if self.last_time == self.nodes[-2] else None
         return self.nodes[1:known], self._events[2][1:known]
 
-    def areas(self, values: Floats, area: str) -> Floats:
-        """Area between neighbouring nodes of a function with `values` at u_0, ..., u_K: K + 1.
-
-        The last value goes on up to the last node.
-        """
-        if area == "step":
-            return values * self.gaps
-        ends = np.append(values[1:], values[-1])
-        return (values + ends) / 2 * self.gaps
-
     def rest(self, area: str) -> Floats:
-        """Area under Kaplan-Meier from u_j to t_last, j = 0..K."""
-        return _reverse_cumsum(self.areas(self.survival, area))
+        """Area under Kaplan-Meier from u_j to t_last, j = 0..K; its last value goes on."""
+        values = self.survival
+        if area != "step":
+            values = (values + np.append(values[1:], values[-1])) / 2
+        return _reverse_cumsum(values * self.gaps)
 
     def tail(self, tail: str) -> float:
         """Area under Kaplan-Meier past t_last."""
@@ -252,20 +247,7 @@ class Reference:
 
     def theta(self, area: str, tail: str) -> float:
         """Mean of Kaplan-Meier (restricted to `tau` on a restricted reference)."""
-        build = lambda: float(self.rest(area)[0]) + self.tail(tail)  # noqa: E731
-        return self._own(("theta", area, tail), build)
-
-    def later_mean(self, tail: str) -> Floats:
-        """Mean of T given T > u_j under the steps; NaN or infinite where nothing is left."""
-
-        def build() -> Floats:
-            mean = self.rest("step") + self.tail(tail)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                mean /= self.survival
-            mean += self.nodes[:-1]
-            return mean
-
-        return self._own(("mean", tail), build)
+        return self._own(("theta", area, tail), lambda: self.rest(area)[0] + self.tail(tail))
 
     def later_trapezoids(self, tail: str) -> Floats:
         """Area from each observed time on, by trapezoids over all observed times, and the tail."""
@@ -311,17 +293,13 @@ def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurv
     check_tail(tail)
     n = whole_number(n, "n", 1, "a whole number of subjects")
     reference = Reference.of(y_train, entry=True)
-    one: SurvivalCurves = reference._own(("curve", tail), lambda: _curve(reference, tail))
-    return one.repeated(n)
 
-
-def _curve(reference: Reference, tail: str) -> SurvivalCurves:
-    """Kaplan-Meier of the reference set as the curve of one subject."""
-    if reference.table.events.any():
+    def build() -> SurvivalCurves:
         times, survival = reference.steps()
-    else:  # no event: it stays at one
-        times, survival = np.array([reference.last_time]), np.ones(1)
-    return SurvivalCurves._trusted(times, survival[None], "step", tail)
+        return SurvivalCurves._trusted(times, survival[None], "step", tail)
+
+    one: SurvivalCurves = reference._own(("curve", tail), build)
+    return one.repeated(n)
 
 
 def _reverse_cumsum(values: Floats) -> Floats:

@@ -1,7 +1,8 @@
-"""What a method for censored subjects looks at."""
+"""A method for censored subjects: what it looks at, its record, and what it gives."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -20,16 +21,17 @@ from .._tools.arrays import (
     repeated,
     vector,
 )
+from .._tools.running import called
+from .._tools.text import ShortRepr
 from ..data.causes import cause_code
 from ..data.curves import SurvivalCurves
 from ..data.interpolation import check_tail, tail_survival
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError, one_of
 from .conditional import Conditional
-from .doubly_robust import DoublyRobust, FlooredG, Walk
+from .doubly_robust import DoublyRobust, FlooredG, RobustBlocks, Walk
 from .estimated_g import WholeG, ask_g, g_source
 from .kaplan_meier import AREAS, KaplanMeier
-from .method import Method, Surrogates
 from .pseudo import PseudoMeans
 from .reference import Reference, reference_curves
 from .residual import CauseIncidence, ResidualDistribution
@@ -39,6 +41,127 @@ _G_SOURCES = {
     "train": "reverse Kaplan-Meier of the training outcomes, events first",
     "given": "given by the caller",
 }
+
+
+@dataclass(frozen=True, repr=False)
+class Surrogates(ShortRepr):
+    """What each subject counts as, and how much.
+
+    Attributes
+    ----------
+    time : ndarray of shape (n,)
+        Event time for events, imputed time for censored subjects.
+    weight : ndarray of shape (n,)
+        Weight in the average; 0 where the subject does not take part.
+    defined : ndarray of bool, shape (n,)
+        False where the method has nothing to say about the subject.
+    """
+
+    time: Floats
+    weight: Floats
+    defined: Bools
+    #: Subjects whose time is only a lower bound: predictions past it are not wrong.
+    lower_bound: Bools | None = None
+    #: Censored subjects count as this distribution, not as a single time.
+    distribution: ResidualDistribution | None = None
+    #: The loss of every subject comes from here, given the loss and the predicted times.
+    robust: DoublyRobust | RobustBlocks | None = None
+    #: Why subjects were left out or changed, with counts.
+    notes: dict[str, int] = field(default_factory=dict)
+    #: What was looked up of these subjects, for the next loss or model.
+    looked_up: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a censored subject counts as: a function, and what others have to know about it.
+
+    Attributes
+    ----------
+    name : str
+        By which users call it: ``method="po"``, ``mae_po``.
+    function : callable
+        Takes a `Setting` and returns `Surrogates`.
+    title : str
+        A few words after "MAE, ".
+    counts_as : str
+        The rest of the sentence "Each censored subject ...".
+    reference : str
+        Where it was published.
+    imputes : bool
+        Whether one time takes the place of a censored one, with the weight 1 - S(c) of the paper.
+    looks_up : bool
+        Whether censored subjects are looked up in the reference set.
+    weights_by_g : bool
+        Whether events are weighted by 1/G.
+    reads_g : bool
+        Whether it looks at G in another way.
+    takes_distribution : bool
+        Whether it takes a distribution per subject (`conditional`) where one is given.
+    takes_cause : bool
+        Whether it supports competing risks: it reads `Setting.value` where others read times.
+    takes_entry : bool
+        Whether it supports delayed entry; otherwise it is undefined where there is any.
+    counts_censored : bool
+        Whether censored subjects have a loss of their own.
+    needs_truth : bool
+        Whether it needs the true event times, which only made data have.
+    extrapolates : bool
+        Whether what it puts in place of a time hangs on the tail of Kaplan-Meier.
+    misses_late : bool
+        Whether it cannot see errors past the last reference time.
+    usual : bool
+        Whether warnings about predicted times stand beside its mean absolute error.
+    """
+
+    name: str
+    function: Callable[[Setting], Surrogates]
+    title: str
+    counts_as: str
+    reference: str = "Qi et al. (2023), ICML"
+    imputes: bool = False
+    looks_up: bool = False
+    weights_by_g: bool = False
+    reads_g: bool = False
+    takes_distribution: bool = False
+    takes_cause: bool = False
+    takes_entry: bool = False
+    counts_censored: bool = True
+    needs_truth: bool = False
+    extrapolates: bool = False
+    misses_late: bool = False
+    usual: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"name must be the name of a method; got {self.name!r}")
+        if not callable(self.function):
+            raise InputError(
+                f"method {self.name!r}: function must be a function of a Setting that returns "
+                f"Surrogates; got {type(self.function).__name__}"
+            )
+
+    def __call__(self, setting: Setting) -> Surrogates:
+        """Return what each subject of a setting counts as."""
+        what = f"method {self.name!r}: function"
+        if setting.by_entry and not self.takes_entry:
+            raise UndefinedMetricError(
+                f"method {self.name!r} does not support delayed entry, which its record would "
+                "say by takes_entry=True; use a method of the package, such as 'po' or 'dr'"
+            )
+        found = called(self.function, what, setting)
+        if not isinstance(found, Surrogates):
+            raise InputError(
+                f"{what} must return Surrogates, such as s.fill(times); got {type(found).__name__}"
+            )
+        n = len(setting.y)
+        for part in ("time", "weight", "defined"):
+            if np.shape(getattr(found, part)) != (n,):
+                raise InputError(
+                    f"{what} must return Surrogates with one {part} for each of {n} subjects; got "
+                    f"shape {np.shape(getattr(found, part))}"
+                )
+        return found
 
 
 @dataclass(frozen=True)
@@ -181,9 +304,9 @@ class Setting:
     @cached_property
     def survival_at_entry(self) -> Floats:
         """S at the entries of the censored subjects; 1 where that is not delayed."""
-        entry = None if self.y.entry is None else self.y.entry[self.censored]
-        if entry is None:
+        if self.y.entry is None:
             return repeated(1.0, self.c.size)
+        entry = self.entry
         distribution = self.distribution_curves
         if isinstance(distribution, SurvivalCurves):
             values = distribution[self.censored].at_own(entry)
@@ -248,7 +371,7 @@ class Setting:
         return PseudoMeans.of(self.reference, self.tail, self.area, self.code, self.in_sample)
 
     @cached_property
-    def robust(self) -> DoublyRobust:
+    def robust(self) -> DoublyRobust | RobustBlocks:
         """Doubly robust losses of the subjects."""
         given = None if self.conditional is None else self.conditional.censoring
         g = self._whole_g if given is None else given
@@ -262,7 +385,7 @@ class Setting:
         if distribution is None and isinstance(g, KaplanMeier):
             common = self._common_distribution
             walk = Walk.of_reference(self.reference, common, g, self.floor)
-            return DoublyRobust(self.y, self.value, common, walk.g, self.tau, walk)
+            return DoublyRobust.of_walk(self.y, self.value, walk)
         floored = FlooredG(g, self.floor)
         if distribution is None and floored.steps:
             distribution = self._common_distribution
@@ -271,7 +394,7 @@ class Setting:
             distribution = CauseIncidence(every, self.cause.code)
         elif distribution is None:
             distribution = reference_curves(self.reference, len(self.y), self.tail)
-        return DoublyRobust(self.y, self.value, distribution, floored, self.tau)
+        return RobustBlocks(self.y, self.value, distribution, floored, self.tau)
 
     @property
     def _whole_g(self) -> KaplanMeier:
@@ -294,11 +417,9 @@ class Setting:
         return _G_SOURCES[self.g_from]
 
     @property
-    def mean_time(self) -> float:
-        """Mean of the reference set: of the event time, or of the time free of the cause."""
-        if self.cause is None:
-            return self.reference.theta(self.area, self.tail)
-        return float(self._common_distribution.mean(np.zeros(1), np.zeros(1, dtype=np.intp))[0])
+    def entry(self) -> Floats:
+        """Entries of the censored subjects; 0 where these are not delayed."""
+        return np.zeros(self.c.size) if self.y.entry is None else self.y.entry[self.censored]
 
     def distribution_convention(self, method: Method) -> dict[str, Any]:
         """Say where the distribution of the event time and G come from."""

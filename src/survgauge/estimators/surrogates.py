@@ -9,9 +9,8 @@ import numpy as np
 from .._tools.arrays import Floats, look_up, sorting_order
 from ..data.interpolation import tail_area
 from ..errors import InputError, one_of
-from .method import Method, Surrogates
 from .pseudo import mean_given_entry, pseudo_given_entry, pseudo_of_all
-from .setting import Setting, make_setting
+from .setting import Method, Setting, Surrogates, make_setting
 
 __all__ = [
     "METHODS",
@@ -37,7 +36,6 @@ def hinge(s: Setting) -> Surrogates:
 
 def margin(s: Setting) -> Surrogates:
     """c + (integral of S from c on) / S(c): the mean of T given T > c."""
-    ref = s.reference
     if s.own_distributions:
         distribution, j = s.residual, s.residual.places(s.c)
         # Steps of a distribution may add up to a little more than 1.
@@ -47,15 +45,10 @@ def margin(s: Setting) -> Surrogates:
         notes = s.lost(guess, "excluded: the tail 'nan' gives no mean")
         return s.fill(guess, confidence=confidence, notes=notes)
     if s.area == "step":
-        # Between event times the mean of T given T > c does not depend on c.
-        guess = np.where(s.survival > 0, ref.later_mean(s.tail)[s.j], s.c)
+        s.reference.tail(s.tail)  # refuses a set that tells nothing about event times
+        guess = s.residual.mean(s.c, s.j)
     else:
         guess = _margin_trapezoid(s)
-    if s.past.size:
-        c, survival = s.c[s.past], s.survival[s.past]
-        area = tail_area(c, survival, s.tail, ref.stop)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            guess[s.past] = np.where(survival == 0, c, c + area / survival)
     return s.fill(guess, notes=s.lost(guess, "excluded: the tail 'nan' gives no mean"))
 
 
@@ -65,9 +58,10 @@ def _margin_trapezoid(s: Setting) -> Floats:
     rest = s.reference.later_trapezoids(s.tail)
     following = np.minimum(look_up(times, s.c, "right"), times.size - 1)
     first = np.maximum(times[following] - s.c, 0.0) * (s.survival + survival[following]) / 2
+    ahead = first + rest[following]
+    ahead[s.past] = tail_area(s.c[s.past], s.survival[s.past], s.tail, s.reference.stop)
     with np.errstate(divide="ignore", invalid="ignore"):
-        guess = s.c + (first + rest[following]) / s.survival
-    return np.where(s.survival > 0, guess, s.c)
+        return np.where(s.survival == 0, s.c, s.c + ahead / s.survival)
 
 
 def ipcw_d(s: Setting) -> Surrogates:
@@ -107,35 +101,23 @@ def _sum_from(x: Floats, values: Floats, c: Floats) -> Floats:
 
 
 def po(s: Setting) -> Surrogates:
-    """Pseudo-observation: (N+1) theta(D+i) - N theta(D); in sample, leave-one-out."""
-    if s.by_entry:
-        return _po_given_entry(s)
-    guess, notes = s.capped(s.pseudo_means.at(s.c, s.j))
-    return s.fill(guess, notes=notes)
+    """Pseudo-observation: (N+1) theta(D+i) - N theta(D); in sample, leave-one-out.
 
-
-def _po_given_entry(s: Setting) -> Surrogates:
-    """Pseudo-observations given entry; those of subjects from the beginning stay as they were.
-
-    That is if the reference set has no delayed entry: else its size says nothing about how many are
-    at risk, and their pseudo-observations are those given the entry 0.
+    Under delayed entry, given that; those of subjects from the beginning stay as they were where
+    everybody of the reference set is from the beginning.
     """
-    entry = np.zeros(s.c.size) if s.y.entry is None else s.y.entry[s.censored]
-    guess = pseudo_given_entry(s.reference, entry, s.c, s.tail, s.area, s.code)
+    if s.by_entry:
+        guess = pseudo_given_entry(s.reference, s.entry, s.c, s.tail, s.area, s.code)
     if s.reference.whole.y.entry is None:
-        guess = np.where(entry > 0, guess, s.pseudo_means.at(s.c, s.j))
+        plain = s.pseudo_means.at(s.c, s.j)
+        guess = np.where(s.entry > 0, guess, plain) if s.by_entry else plain
     guess, notes = s.capped(guess)
     return s.fill(guess, notes=notes)
 
 
 def pop_po(s: Setting) -> Surrogates:
     """theta(D), the same for everybody: the paper's ablation; under delayed entry, given that."""
-    guess = np.full(s.c.size, s.mean_time)
-    if s.y.entry is not None:
-        entry = s.y.entry[s.censored]
-        guess = np.where(
-            entry > 0, mean_given_entry(s.reference, entry, s.tail, s.area, s.code), guess
-        )
+    guess = mean_given_entry(s.reference, s.entry, s.tail, s.area, s.code)
     guess, notes = s.capped(guess)
     return s.fill(guess, notes=notes)
 

@@ -129,8 +129,6 @@ def test_tables_by_hand():
     tail = 2 / 9 * (8 / (7 / 9) - 8) / 2
     assert ref.tail("linear") == pytest.approx(tail)
     assert ref.theta("trapezoid", "linear") == pytest.approx(sum(lines) + tail)
-    mean = [(r + tail) / s + u for r, s, u in zip(rest, survival, ref.nodes, strict=False)]
-    assert ref.later_mean("linear") == pytest.approx(mean)
     assert ref.later_events().tolist() == [[4, 3, 2, 1, 0], [11, 10, 8, 5, 0]]
     all_lines = [9 / 12, 5 / 9, 6 / 9, 6 / 9, 0]
     trapezoids = np.cumsum(all_lines[::-1])[::-1] + tail

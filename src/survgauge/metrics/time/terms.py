@@ -11,7 +11,7 @@ from ..._tools.arrays import LARGEST, Bools, Floats, all_finite, dot, repeated, 
 from ...data.curves import SurvivalCurves
 from ...data.incidence import CauseCurves
 from ...errors import InputError, UndefinedMetricError, numbered
-from ...estimators.doubly_robust import DoublyRobust
+from ...estimators.doubly_robust import DoublyRobust, RobustBlocks
 from ...estimators.estimated_g import Derivative
 from ...estimators.reference import thinned_out
 from ...estimators.residual import Loss
@@ -228,14 +228,17 @@ def time_terms(
     if record.weights_by_g:
         share = _share(weight, average, lost, normalize)
         support.shares["mean_weight"] = float(weight.sum()), _total(average, weight.size)
-    support.largest["largest_weight"] = imputed.largest_weight(y)
+    own = imputed.weight[y.weight > 0] if y.weighted else imputed.weight
+    support.largest["largest_weight"] = float(own.max(initial=0.0))
     if imputed.robust is not None and support.counts:
         subject_weight = np.ones(loss.size) if average is None else average
         known = np.where(imputed.defined, subject_weight, 0.0)
         end = None if setting.conditional is None else setting.conditional.follow_up
         _describe_robust(support, imputed.robust, rule, point.times, loss, known, end)
     if setting.c.size and record.imputes:
-        support.largest["largest_surrogate"] = imputed.largest_time(setting)
+        counted = setting.censored[(imputed.defined & (y.weight > 0))[setting.censored]]
+        largest = float(imputed.time[counted].max()) if counted.size else None
+        support.largest["largest_surrogate"] = largest
     if rule.normalised:
         loss = loss / rules["scale"]
     alike = stored_once(weight) and weight[0] == 1
@@ -258,7 +261,7 @@ def time_terms(
 
 def _describe_robust(
     support: Support,
-    robust: DoublyRobust,
+    robust: DoublyRobust | RobustBlocks,
     rule: Loss,
     times: Floats,
     loss: Floats,
@@ -271,7 +274,7 @@ def _describe_robust(
     weight, count = robust.weight[seen], subject_weight[seen]
     support.largest["largest_weight"] = float(weight.max(initial=0.0)) or float(present.any())
     support.effective["effective_events"] = dot(count, weight), dot(count, np.square(weight))
-    past = robust.g.below(robust.y.time)
+    past = robust.g.without_floor(robust.y.time, "left") < robust.g.floor
     support.shares["share_past_floor"] = (
         float(subject_weight[past].sum()),
         float(subject_weight.sum()),
