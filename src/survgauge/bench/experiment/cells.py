@@ -93,26 +93,36 @@ def execute(
     the fitted distributions of the fold by name, see `pack_distribution`.
     """
     cell = task.cell
+
+    def compute() -> Outcome:
+        fold = fold_of(cell, task.checksums)
+        if isinstance(cell.model, DistributionSpec):
+            return _fit_distribution(cell, cell.model, fold)
+        return _measure_model(cell, cell.model, fold, stored, distributions or {})
+
+    found, warned = attempted(cell, cell.plan.folder, cell.plan.threads, compute)
+    for row in found.rows:
+        row |= {"warnings": warned, "seconds": found.seconds}
+    return found
+
+
+def attempted(
+    cell: Any, folder: str | None, threads: int, compute: Callable[[], Outcome]
+) -> tuple[Outcome, list[str]]:
+    """Compute the outcome of a cell, or the record of what went wrong; and what was warned of."""
     start = time.perf_counter()
-    look_in(cell.plan.folder)
+    look_in(folder)
     with ONE_CELL, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            limit_threads(cell.plan.threads)
-            fold = fold_of(cell, task.checksums)
-            if isinstance(cell.model, DistributionSpec):
-                found = _fit_distribution(cell, cell.model, fold)
-            else:
-                found = _measure_model(cell, cell.model, fold, stored, distributions or {})
+            limit_threads(threads)
+            found = compute()
         except (Exception, CellTimeoutError) as error:
             trace = "".join(traceback.format_exception(error))
             seconds = time.perf_counter() - start
-            return failed(cell, type(error).__name__, str(error), trace, seconds)
+            return failed(cell, type(error).__name__, str(error), trace, seconds), []
     texts = dict.fromkeys(brief(f"{w.category.__name__}: {w.message}") for w in caught)
-    seconds = time.perf_counter() - start
-    for row in found.rows:
-        row |= {"warnings": list(texts)[:_MOST_WARNINGS], "seconds": seconds}
-    return replace(found, seconds=seconds)
+    return replace(found, seconds=time.perf_counter() - start), list(texts)[:_MOST_WARNINGS]
 
 
 def _fit_distribution(cell: Cell, spec: DistributionSpec, fold: Fold) -> Outcome:

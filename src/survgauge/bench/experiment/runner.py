@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...metrics.registry import REGISTRY
 from .cells import DATASETS, CellTask, loaded
-from .engines import check_engine, client_of, greet, run_tasks
+from .engines import Computation, check_engine, client_of, greet, run_tasks
 from .grid import Cell, distributions_of, slug
 from .plan import Plan
 from .progress import RunProgress
@@ -58,49 +59,80 @@ def run(
         Of all finished cells of the plan.
     """
     whole, left_out = Plan.of(plan).present()
-    cluster = check_engine(engine, scheduler, jobs)
     place = Store(store if store is not None else f"bench-{slug(whole.name)}")
-    resume = resume or retry_failed
-    with place.locked(), looking_in(whole.folder), _telling_what_was_kept(place, whole):
-        place.check(resume=resume)
-        damaged = place.damaged(whole.cells())
-        cells = place.missing(whole.cells(), retry_failed, damaged)
-        distributions = place.missing(distributions_of(cells), retry_failed, damaged)
-        processes = jobs or os.cpu_count() or 1
-        shown = RunProgress([*distributions, *cells], processes, progress)
-        with client_of(cluster if cells else None, scheduler) as client:
-            if left_out:
-                shown.say(f"not on this machine, left out: {', '.join(left_out)}")
-            for file, reason in damaged.items():
-                shown.say(f"{file} is damaged ({reason}); its cell counts as not run")
-            # Nothing is written before everything that a cell needs is known to be there.
-            _check_parts(whole, [cell for cell in cells if not place.has_predictions(cell)])
-            data = describe_data(cells)
-            if resume:
-                place.check_data(data)
-            where: dict[str, Any] = {"engine": "local", "jobs": processes}
-            if client is not None:
-                where = {"engine": "dask", "workers": greet(client, shown)}
-            place.begin(whole, resume=resume, without=damaged)
-            if cells:
-                place.note_environment(data, cells=len(cells), **where)
-                checksums = {name: facts["checksum"] for name, facts in data.items()}
-                own = [REGISTRY[m.name] for m in whole.metrics if m.is_registered_by_user]
-                # Distributions first: the cells of a fold run in several processes and share them.
-                for part in (distributions, cells):
-                    tasks = [CellTask(cell, checksums, tuple(own)) for cell in part]
-                    run_tasks(place, tasks, client, processes, shown)
+    own = tuple(REGISTRY[m.name] for m in whole.metrics if m.is_registered_by_user)
+    told = [f"not on this machine, left out: {', '.join(left_out)}"] if left_out else []
+
+    def prepare(cells: list[Cell]) -> tuple[dict[str, Any], Callable[[Cell], CellTask]]:
+        _check_parts(whole, [cell for cell in cells if not place.has_predictions(cell)])
+        data = describe_data(cells)
+        checksums = {name: facts["checksum"] for name, facts in data.items()}
+        return data, lambda cell: CellTask(cell, checksums, own)
+
+    how = Run(engine, scheduler, jobs, resume, retry_failed, progress)
+    with place.locked(), looking_in(whole.folder):
+        how.through(place, whole, whole.cells(), prepare, told)
         place.consolidate(whole)
         return Results(place.frame(whole), place.failures(whole), whole.name)
 
 
+@dataclass(frozen=True)
+class Run:
+    """How cells are run, of a plan or of a leaderboard; see `run`."""
+
+    engine: Any = "local"
+    scheduler: str | None = None
+    jobs: int | None = None
+    resume: bool = False
+    retry_failed: bool = False
+    progress: bool = True
+
+    def through(
+        self,
+        store: Store,
+        plan: Any,
+        cells: list[Any],
+        prepare: Callable[[list[Any]], tuple[dict[str, Any], Callable[[Any], Computation]]],
+        told: Iterable[str] = (),
+    ) -> None:
+        """Run the cells that a store lacks, inside its lock, and keep them there.
+
+        `prepare` makes sure of everything that these cells need, before anything is written; it
+        returns the facts of their data, and what makes a task of a cell. `told` is said first.
+        """
+        cluster = check_engine(self.engine, self.scheduler, self.jobs)
+        resume, jobs = self.resume or self.retry_failed, self.jobs or os.cpu_count() or 1
+        store.check(resume=resume)
+        damaged = store.damaged(cells)
+        left = store.missing(cells, self.retry_failed, damaged)
+        # Distributions first: the cells of a fold run in several processes and share them.
+        first = store.missing(distributions_of(left), self.retry_failed, damaged)
+        shown = RunProgress([*first, *left], jobs, self.progress)
+        client_here = client_of(cluster if left else None, self.scheduler)
+        with _telling_what_was_kept(store, cells), client_here as client:
+            for line in told:
+                shown.say(line)
+            for file, reason in damaged.items():
+                shown.say(f"{file} is damaged ({reason}); its cell counts as not run")
+            data, task_of = prepare(left)
+            if resume:
+                store.check_data(data)
+            where: dict[str, Any] = {"engine": "local", "jobs": jobs}
+            if client is not None:
+                where = {"engine": "dask", "workers": greet(client, shown)}
+            store.begin(plan, resume=resume, without=damaged)
+            if left:
+                store.note_environment(data, cells=len(left), **where)
+                for part in (first, left):
+                    run_tasks(store, [task_of(cell) for cell in part], client, jobs, shown)
+
+
 @contextmanager
-def _telling_what_was_kept(store: Store, plan: Plan) -> Iterator[None]:
+def _telling_what_was_kept(store: Store, cells: list[Any]) -> Iterator[None]:
     """Say with an interrupt (Ctrl-C) what it leaves behind, and how to go on."""
     try:
         yield
     except KeyboardInterrupt as interrupt:
-        cells = plan.cells()
         done = len(cells) - len(store.missing(cells))
         told = f"{done} of {len(cells)} cells are finished and kept in {store.root}; go on with "
         if not store.has_results():

@@ -182,24 +182,28 @@ class ModelSpec:
 
     identity = entry
 
-    def build(self, seed: int) -> Any:
-        """Make the model; `seed` goes to models that draw, unless the plan gives them a seed."""
+    def build(self, seed: int, **params: Any) -> Any:
+        """Make the model; `seed` goes to models that draw, unless the plan gives them a seed.
+
+        `params` take the place of those of the plan.
+        """
         from ..models import build
 
+        given = {**self.params, **params}
         if self.home is not None:
             made = imported(self.home, f"model {self.name!r}: class")
             try:
-                model = made(**self.params)
+                model = made(**given)
             except Exception as error:  # a class of the user's can raise anything
                 raise InputError(
                     f"model {self.name!r}: {self.home} cannot be made with the settings "
-                    f"{self.params} ({type(error).__name__}: {error}); other keys of its entry in "
+                    f"{given} ({type(error).__name__}: {error}); other keys of its entry in "
                     "the plan are its parameters"
                 ) from error
         else:
-            model = build(self.name, **self.params)
+            model = build(self.name, **given)
         known = model.get_params(deep=False) if hasattr(model, "get_params") else {}
-        if "random_state" in known and "random_state" not in self.params:
+        if "random_state" in known and "random_state" not in given:
             model.set_params(random_state=seed)
         return model
 

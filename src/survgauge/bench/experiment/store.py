@@ -201,15 +201,15 @@ class Store:
         """Keep what became of a cell; of a distribution, its curves are the result."""
         if outcome.arrays is not None:
             content = packed_arrays(outcome.arrays, cell.prediction_path)
-            self._write(_file(_PREDICTIONS, cell), content)
+            self._write(file_of(_PREDICTIONS, cell), content)
         if outcome.status == "ok" and not cell.is_distribution:
             table = packed_table(outcome.rows, cell.path)
-            self._write(_file(_CELLS, cell), parquet_bytes(table))
+            self._write(file_of(_CELLS, cell), parquet_bytes(table))
             self._tables[cell.path] = table
         if outcome.failure is not None:
-            self._write(_file(_FAILURES, cell), packed_json(outcome.failure))
+            self._write(file_of(_FAILURES, cell), packed_json(outcome.failure))
         elif outcome.status == "ok":
-            (self.root / _file(_FAILURES, cell)).unlink(missing_ok=True)
+            (self.root / file_of(_FAILURES, cell)).unlink(missing_ok=True)
 
     def finished(self) -> set[str]:
         """Paths of the finished cells and distributions, see `Cell.path`; no file is opened."""
@@ -246,12 +246,12 @@ class Store:
             try:
                 self._read(kind, cell)
             except DamagedError as error:
-                found[self.root / _file(kind, cell)] = str(error)
+                found[self.root / file_of(kind, cell)] = str(error)
         return found
 
     def has_predictions(self, cell: Cell) -> bool:
         """Whether predictions of a cell were kept; the file is not opened."""
-        return (self.root / _file(_PREDICTIONS, cell)).is_file()
+        return (self.root / file_of(_PREDICTIONS, cell)).is_file()
 
     def inputs(self, cell: Cell) -> tuple[Arrays | None, dict[str, Arrays]]:
         """What a cell is given: its predictions, and the distributions of its fold by name."""
@@ -325,7 +325,7 @@ class Store:
             return self._read(kind, cell)
         except DamagedError as error:
             raise InputError(
-                f"{self.root / _file(kind, cell)} is damaged ({error}); run the plan again with "
+                f"{self.root / file_of(kind, cell)} is damaged ({error}); run the plan again with "
                 "--resume, which computes this cell again and keeps the others"
             ) from error
 
@@ -334,7 +334,7 @@ class Store:
         if kind == _CELLS and cell.path in self._tables:
             return self._tables[cell.path]
         try:
-            content = (self.root / _file(kind, cell)).read_bytes()
+            content = (self.root / file_of(kind, cell)).read_bytes()
         except FileNotFoundError:
             return None
         if kind == _FAILURES:
@@ -348,7 +348,7 @@ class Store:
         return self._tables[cell.path]
 
 
-def _file(kind: str, cell: Cell) -> str:
+def file_of(kind: str, cell: Cell) -> str:
     """Name of a cell's file inside the store."""
     path = cell.prediction_path if kind == _PREDICTIONS else cell.path
     return f"{kind}/{path}{_ENDINGS[kind]}"

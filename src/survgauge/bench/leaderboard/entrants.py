@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InputError
@@ -41,32 +41,7 @@ class OwnModel:
         return _seeded(model, seed)
 
 
-@dataclass(frozen=True, eq=False)
-class NamedModel:
-    """A model of the package, or of a module of the caller's (``module:Class``)."""
-
-    spec: ModelSpec
-
-    @property
-    def label(self) -> str:
-        """What tables call it."""
-        return self.spec.label
-
-    @property
-    def name(self) -> str:
-        """What the list of models calls it."""
-        return self.spec.name
-
-    def identity(self) -> dict[str, Any]:
-        """What its predictions depend on."""
-        return self.spec.entry()
-
-    def build(self, seed: int, **params: Any) -> Any:
-        """Make a fresh one; `seed` goes to models that draw."""
-        return replace(self.spec, params={**self.spec.params, **params}).build(seed)
-
-
-Entrant = OwnModel | NamedModel
+Entrant = OwnModel | ModelSpec
 
 
 def entrants(models: Iterable[Any] | Mapping[str, Any]) -> list[Entrant]:
@@ -86,7 +61,7 @@ def _entrant(label: str | None, given: Any) -> Entrant:
     if isinstance(given, str | Mapping | ModelSpec):
         if isinstance(given, str) and label is not None:
             given = {"name": given, "label": label}
-        return NamedModel(ModelSpec.of(given))
+        return ModelSpec.of(given)
     if not hasattr(given, "fit"):
         raise InputError(
             f"models must be names ('survgauge models' lists them), 'module:Class', or objects "
@@ -110,37 +85,26 @@ def can_be_tuned(model: Any) -> bool:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A model of an earlier run, as far as its results are concerned."""
+    """A model that is not at hand: of an earlier run, or a submission; what is known of it."""
 
+    label: str
     record: Mapping[str, Any]
 
     @property
     def name(self) -> str:
         """What the list of models calls it."""
-        return str(self.record["name"])
+        return str(self.record.get("name", self.label))
 
     @property
-    def label(self) -> str:
-        """What tables call it."""
-        return str(self.record.get("label", self.name))
+    def is_submission(self) -> bool:
+        """Whether somebody else fitted it."""
+        return "submission" in self.record
 
     def identity(self) -> dict[str, Any]:
         """What its predictions depend on."""
         return dict(self.record)
 
 
-@dataclass(frozen=True)
-class Submitted:
-    """A model of which only predictions are known."""
-
-    label: str
-    card: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """Same as the label."""
-        return self.label
-
-    def identity(self) -> dict[str, Any]:
-        """What its predictions are: those of this submission."""
-        return {"submission": self.label, "sha256": self.card["sha256"]}
+def submitted(label: str, card: Mapping[str, Any]) -> Recorded:
+    """Return the model of a submission, of which its predictions are all that is known."""
+    return Recorded(label, {"submission": label, "sha256": card["sha256"]})

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import traceback
-import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,11 +22,10 @@ from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...evaluation.scorers import SurvivalKFold
 from ...metrics.registry import REGISTRY
 from ...metrics.task import Task
-from ..experiment.cells import Outcome, failed
+from ..experiment.cells import Outcome, attempted
 from ..experiment.files import Arrays
 from ..experiment.grid import digest, slug
-from ..experiment.process import ONE_CELL, CellTimeoutError, limit_threads, time_limit
-from ..experiment.specs import look_in
+from ..experiment.process import limit_threads, time_limit
 from .entrants import Entrant
 from .problems import Design, PreparedFold, Problem, problem_of
 from .spaces import draw
@@ -121,20 +118,9 @@ class FitTask:
 
     def run(self, *_: Any) -> Outcome:
         """Fit and predict; whatever goes wrong becomes a record with its traceback."""
-        begun = time.perf_counter()
-        look_in(self.folder)
-        with ONE_CELL, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                limit_threads(self.threads)
-                rows, arrays = self._fits()
-            except (Exception, CellTimeoutError) as error:
-                trace = "".join(traceback.format_exception(error))
-                seconds = time.perf_counter() - begun
-                return failed(self.cell, type(error).__name__, str(error), trace, seconds)
-        return Outcome("ok", rows, arrays, None, time.perf_counter() - begun)
+        return attempted(self.cell, self.folder, self.threads, self._fits)[0]
 
-    def _fits(self) -> tuple[list[dict[str, Any]], Arrays]:
+    def _fits(self) -> Outcome:
         cell = self.cell
         problem = problem_of(cell.design, cell.track, cell.dataset)
         if problem.checksum != self.checksum:
@@ -151,7 +137,7 @@ class FitTask:
                 row = {**cell.names(), "settings": settings, "digest": cell.digest}
                 rows.append({**row, **fit.row()})
                 arrays |= {f"{settings}.{kind}": values for kind, values in fit.arrays.items()}
-        return rows, arrays
+        return Outcome("ok", rows, arrays)
 
 
 @dataclass(frozen=True)

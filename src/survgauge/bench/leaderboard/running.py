@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,12 @@ from typing import Any
 from ..._tools.arrays import positive
 from ..._tools.writing import now
 from ...errors import InputError, as_names, one_of
-from ..experiment.engines import check_engine, client_of, greet, run_tasks
 from ..experiment.files import Arrays
 from ..experiment.process import machine, package_versions
-from ..experiment.progress import RunProgress
+from ..experiment.runner import Run
 from ..experiment.specs import looking_in
 from ..models import FACTS, available
-from .entrants import Submitted, can_be_tuned, entrants
+from .entrants import can_be_tuned, entrants, submitted
 from .fitting import DRAWS, INNER_FOLDS, SETTINGS, BoardCell, FitTask
 from .problems import Design, Problem, problems
 from .results import BASELINE, COLUMNS, Board, frame_of
@@ -102,8 +101,8 @@ def run(
     Board(2 models and settings, 1 datasets)
     """
     begun = time.perf_counter()
-    place, resume = BoardStore(store), resume or retry_failed
-    before = place.recorded() if resume and (place.root / "plan.json").exists() else None
+    place, going_on = BoardStore(store), resume or retry_failed
+    before = place.recorded() if going_on and (place.root / "plan.json").exists() else None
     asked = {"repeats": repeats, "max_rows": max_rows, "seed": seed, "folds": folds}
     design = _design(before, datasets, truth, asked)
     usual = before.settings if before else SETTINGS[:1]
@@ -112,49 +111,36 @@ def run(
         one_of("settings", each, SETTINGS)
     if timeout is not None:
         positive(timeout, "timeout (seconds)")
-    cluster = check_engine(engine, scheduler, jobs)
     home = None if folder is None else str(Path(folder).expanduser().resolve())
+    how = Run(engine, scheduler, jobs, resume, retry_failed, progress)
     with place.locked(), looking_in(home):
         if models is None and before is not None:
             models = _same_models(before)
             tune = before.tune if tune is None else tune
         plan, skipped = _plan(design, models, wanted, tune)
-        place.check(resume=resume)
-        if resume:
-            place.check_design(design)
+        if before is not None:
+            _check_same(before.design, design, store)
         made = list(problems(design))
-        cells: list[Any] = plan.cells(made)
-        damaged = place.broken(cells) if resume else {}
-        left: list[Any] = place.missing(cells, retry_failed, damaged)
-        processes = jobs or os.cpu_count() or 1
-        shown = RunProgress(left, processes, progress)
-        for line in skipped:
-            shown.say(line)
-        for file, reason in damaged.items():
-            shown.say(f"{file} is damaged ({reason}); its fit counts as not run")
         sums = {problem.place: problem.checksum for problem in made}
-        with client_of(cluster if left else None, scheduler) as client:
-            if client is not None:
-                greet(client, shown)
-            place.begin(plan, resume=resume, without=damaged)  # type: ignore[arg-type]
-            tasks = [FitTask(cell, sums[cell.track, cell.dataset], timeout, home) for cell in left]
-            if tasks:
-                place.note_environment({}, cells=len(tasks))
-                with _saying_what_is_kept(place):
-                    run_tasks(place, tasks, client, processes, shown)
+
+        def task_of(cell: BoardCell) -> FitTask:
+            return FitTask(cell, sums[cell.track, cell.dataset], timeout, home)
+
+        how.through(place, plan, plan.cells(made), lambda _: ({}, task_of), skipped)
         board = score_store(place, plan, made, command or "survgauge.leaderboard.run(...)", begun)
         board.save(place.root / BOARD)
     return board
 
 
-@contextmanager
-def _saying_what_is_kept(store: BoardStore) -> Iterator[None]:
-    """Say with an interrupt (Ctrl-C) how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt as interrupt:
-        told = f"finished fits are kept in {store.root}; go on with --resume (resume=True)"
-        raise KeyboardInterrupt(told) from interrupt
+def _check_same(before: Design, design: Design, store: Any) -> None:
+    """Refuse to go on with other subjects or folds; datasets and repeats may be added."""
+    for key in ("seed", "max_rows", "folds"):
+        was, asked = getattr(before, key), getattr(design, key)
+        if was != asked:
+            raise InputError(
+                f"{key} of the run in {store} is {was}; got {asked}: give the same, or another "
+                "store"
+            )
 
 
 def _design(
@@ -265,11 +251,10 @@ def _predictions(
     models, told = dict[Name, list[Arrays | None]](), list[dict[str, Any]]()
     for fold in range(plan.design.folds):
         cells = plan_cells(plan, problem, repeat, fold)
-        cells += [cell_of(problem, repeat, fold, Submitted(n, c)) for n, c in given.items()]
+        cells += [cell_of(problem, repeat, fold, submitted(n, c)) for n, c in given.items()]
         for cell in cells:
             arrays = store.arrays(cell) or {}
-            submitted = isinstance(cell.model, Submitted)
-            if submitted and not arrays:
+            if not arrays and getattr(cell.model, "is_submission", False):
                 continue  # a submission for other datasets
             for row in store.rows(cell):
                 settings = row["settings"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import InputError
 from ..experiment.files import Arrays, DamagedError, read_json
-from ..experiment.store import Store
+from ..experiment.store import Store, file_of
 from .entrants import Recorded
 from .fitting import SETTINGS, BoardCell
 from .problems import Design, Problem
@@ -30,17 +30,15 @@ class BoardStore(Store):
             return self.inputs(cell)[0]  # type: ignore[arg-type]
         return None
 
-    def broken(self, cells: Iterable[BoardCell]) -> dict[Path, str]:
+    def damaged(self, cells: list[Any]) -> dict[Path, str]:
         """Files of finished fits that are damaged, or whose predictions are gone."""
-        found = self.damaged(list(cells))  # type: ignore[arg-type]
         finished = self._listed("cells")
-        for cell in cells:
-            if cell.path in finished and self.arrays(cell) is None:
-                # Both go: without its row the fit counts as not run.
-                for kind, path in (("cells", cell.path), ("predictions", cell.prediction_path)):
-                    ending = ".parquet" if kind == "cells" else ".npz"
-                    found[self.root / kind / f"{path}{ending}"] = "its predictions are gone"
-        return found
+        gone = [cell for cell in cells if cell.path in finished and self.arrays(cell) is None]
+        # Both go: without its row the fit counts as not run.
+        files = [(kind, cell) for cell in gone for kind in ("cells", "predictions")]
+        return {self.root / file_of(*file): "its predictions are gone" for file in files} | (
+            super().damaged(cells)
+        )
 
     def rows(self, cell: BoardCell) -> list[dict[str, Any]]:
         """Rows of the table of fits: what it cost, or why it failed."""
@@ -54,22 +52,11 @@ class BoardStore(Store):
             told = {"status": "missing", "message": "it has not run"}
         return [{**cell.names(), "settings": each, **told} for each in cell.settings]
 
-    def check_design(self, design: Design) -> None:
-        """Refuse to go on with other subjects or folds; datasets and repeats may be added."""
-        before = self.recorded().design
-        for key in ("seed", "max_rows", "folds"):
-            was, asked = getattr(before, key), getattr(design, key)
-            if was != asked:
-                raise InputError(
-                    f"{key} of the run in {self.root} is {was}; got {asked}: give the same, or "
-                    "another store"
-                )
-
     def recorded(self) -> BoardPlan:
         """Read what the last run fitted."""
         try:
             record = read_json((self.root / "plan.json").read_bytes())
-            models = [Recorded(each) for each in record["models"]]
+            models = [Recorded(each.get("label", each["name"]), each) for each in record["models"]]
             settings, tune = tuple(record["settings"]), tuple(record["tune"])
             return BoardPlan(Design.read(record), models, settings, tune)
         except FileNotFoundError:

@@ -31,7 +31,7 @@ from ...errors import InputError, numbered, one_of
 from ...metrics.registry import REGISTRY
 from ..experiment.cells import Outcome
 from ..experiment.files import Arrays
-from .entrants import Submitted
+from .entrants import submitted
 from .fitting import pooled
 from .problems import Design, Problem, problems
 from .results import Board
@@ -209,7 +209,7 @@ def submit(
         card = {**card, "name": name, "sha256": contents.hexdigest()}
         for problem in made:
             for repeat, fold in _each(problem):
-                cell: Any = cell_of(problem, repeat, fold, Submitted(name, card))
+                cell: Any = cell_of(problem, repeat, fold, submitted(name, card))
                 arrays = found[task_name(problem, repeat, fold)]
                 told = {"settings": SUBMITTED, "status": "ok", "message": "", "chosen": "{}"}
                 spent = {"seconds_fit": np.nan, "seconds_predict": np.nan}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from ..._tools.extras import installed
@@ -11,95 +13,19 @@ from ...errors import InputError, MissingExtraError, one_of
 from ...estimators.learners import LEARNERS, ModelFacts
 from .tabpfn_weights import find_weights, present_weights
 
-_AFT: dict[str, Any] = {"extra": "lifelines", "needs": ("sklearn", "lifelines", "pandas")}
-_NETWORK: dict[str, Any] = {"random": True, "extra": "torch", "needs": ("sklearn", "torch")}
-_BOOST: dict[str, Any] = {"extra": "hazardous", "needs": ("sklearn", "hazardous")}
-_SKSURV: dict[str, Any] = {"extra": "sksurv", "needs": ("sklearn", "sksurv")}
-_XGBOOST: dict[str, Any] = {"random": True, "extra": "xgboost", "needs": ("sklearn", "xgboost")}
-_CATBOOST: dict[str, Any] = {"random": True, "extra": "catboost", "needs": ("sklearn", "catboost")}
-_HERE, _NETS = "bench.models.", "bench.models.torch_models:"
+
+def _facts(name: str, entry: dict[str, Any]) -> ModelFacts:
+    """Read an entry of ``models.json``; what an extra brings is needed, too."""
+    if name in LEARNERS:
+        return LEARNERS[name]
+    extra = entry.get("extra")
+    needs = entry.pop("needs", ["sklearn", extra] if extra else ["sklearn"])
+    return ModelFacts(name, **entry, needs=tuple(needs))
+
+
+_TABLE = json.loads(Path(__file__).with_name("models.json").read_text(encoding="utf-8"))
 #: All models by name: the paper's and like ones, and after them those of several causes.
-FACTS: dict[str, ModelFacts] = {
-    facts.name: facts
-    for facts in (
-        ModelFacts(
-            "lr", "Linear regression on the uncensored rows", f"{_HERE}classical:LinearTime",
-            curves=False, time=True, continuous=None,
-        ),
-        ModelFacts(
-            "km", "Kaplan-Meier", f"{_HERE}classical:KaplanMeierModel", individual=False
-        ),
-        ModelFacts(
-            "coxph", "Cox proportional hazards, Breslow baseline", f"{_HERE}classical:CoxPH",
-            continuous=True,
-        ),
-        ModelFacts(
-            "aft", "Accelerated failure time, Weibull", f"{_HERE}classical:WeibullAFT",
-            time=True, continuous=True, **_AFT,
-        ),
-        *LEARNERS.values(),
-        ModelFacts(
-            "coxnet", "Cox with an elastic net penalty, Breslow baseline",
-            f"{_HERE}sksurv_models:Coxnet", continuous=True, **_SKSURV,
-        ),
-        ModelFacts(
-            "extra_trees", "Extremely randomised survival trees",
-            f"{_HERE}sksurv_models:ExtraTrees", random=True, **_SKSURV,
-        ),
-        ModelFacts(
-            "svm", "Survival support vector machine, Cox model of its score",
-            f"{_HERE}sksurv_models:SurvivalSVM", continuous=True, random=True, **_SKSURV,
-        ),
-        ModelFacts(
-            "xgboost_cox", "XGBoost, Cox's likelihood, Breslow baseline",
-            f"{_HERE}xgboost_models:XGBoostCox", **_XGBOOST,
-        ),
-        ModelFacts(
-            "xgboost_aft", "XGBoost, accelerated failure time",
-            f"{_HERE}xgboost_models:XGBoostAFT", time=True, continuous=True, **_XGBOOST,
-        ),
-        ModelFacts(
-            "catboost_cox", "CatBoost, Cox's likelihood, Breslow baseline",
-            f"{_HERE}catboost_models:CatBoostCox", **_CATBOOST,
-        ),
-        ModelFacts(
-            "catboost_aft", "CatBoost, accelerated failure time",
-            f"{_HERE}catboost_models:CatBoostAFT", time=True, continuous=True, **_CATBOOST,
-        ),
-        ModelFacts(
-            "tabpfn", "TabPFN, classification of intervals (weights of your own)",
-            f"{_HERE}tabpfn:TabPFNSurvival", random=True, extra="tabpfn",
-            needs=("sklearn", "tabpfn"),
-        ),
-        ModelFacts("mtlr", "Multi-task logistic regression", f"{_NETS}MTLR", **_NETWORK),
-        ModelFacts(
-            "deephit", "DeepHit, one or several causes", f"{_NETS}DeepHit",
-            incidence=True, **_NETWORK,
-        ),
-        ModelFacts(
-            "deepsurv", "DeepSurv, a Cox network, Breslow baseline", f"{_NETS}DeepSurv",
-            **_NETWORK,
-        ),
-        ModelFacts("sca", "Survival cluster analysis", f"{_NETS}SCA", continuous=True, **_NETWORK),
-        ModelFacts(
-            "smdn", "Survival mixture density network", f"{_NETS}SurvivalMDN",
-            time=True, continuous=True, **_NETWORK,
-        ),
-        ModelFacts(
-            "aalen_johansen", "Aalen-Johansen, several causes",
-            f"{_HERE}competing:AalenJohansenModel", individual=False, incidence=True,
-        ),
-        ModelFacts(
-            "cause_specific_cox", "A Cox model of each cause, combined to incidence",
-            f"{_HERE}competing:CauseSpecificCox", continuous=True, incidence=True,
-        ),
-        ModelFacts(
-            "survival_boost", "Boosted trees for several causes (hazardous' SurvivalBoost)",
-            f"{_HERE}competing:SurvivalBoostModel",
-            continuous=True, incidence=True, random=True, **_BOOST,
-        ),
-    )
-}  # fmt: skip
+FACTS = {name: _facts(name, entry) for name, entry in _TABLE.items()}
 
 
 def build(name: str, **params: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from survgauge.bench.leaderboard.spaces import SPACES, Choice, LogUniform, draw
+from survgauge.bench.leaderboard.spaces import SPACES, draw, drawn
 from survgauge.bench.models.registry import FACTS, available, model_class
 from survgauge.errors import InputError
 
@@ -31,15 +31,15 @@ def test_draws_follow_the_seed_and_stay_within_the_limits():
     first, again = (draw("rsf", np.random.default_rng(3)) for _ in range(2))
     assert first == again
     rng = np.random.default_rng(0)
-    space = LogUniform(0.01, 100)
-    values = np.array([space.draw(rng) for _ in range(2000)])
+    space = {"low": 0.01, "high": 100}
+    values = np.array([drawn(space, rng) for _ in range(2000)])
     assert values.min() >= 0.01
     assert values.max() <= 100
     # Half of them below the geometric middle; 4.5 standard errors.
     assert abs((values < 1).mean() - 0.5) < 0.05
-    whole = [LogUniform(3, 60, whole=True).draw(rng) for _ in range(200)]
+    whole = [drawn({"low": 3, "high": 60, "whole": True}, rng) for _ in range(200)]
     assert all(isinstance(value, int) and 3 <= value <= 60 for value in whole)
-    assert {Choice(("a", "b")).draw(rng) for _ in range(50)} == {"a", "b"}
+    assert {drawn({"one_of": ["a", "b"]}, rng) for _ in range(50)} == {"a", "b"}
 
 
 def test_a_model_without_a_space_is_refused():
