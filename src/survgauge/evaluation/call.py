@@ -57,6 +57,7 @@ from .reading import (
     named_models,
     read_outcomes,
     read_predictions,
+    refuse_late_entry,
     refuse_settings,
 )
 from .result import Evaluation
@@ -210,6 +211,8 @@ def evaluate(
     if X_test is not None:
         X_train, X_test = in_memory(X_train), in_memory(X_test)
     y, y_train = read_outcomes(y_test, y_train, cause, unit)
+    if X_test is not None or conditional is not None:
+        refuse_late_entry(y, y_train, X_train, X_test, conditional)
     parsed = read_predictions(named_models(predictions), y, cause, unit)
     if confidence is not None:
         probability(confidence, "confidence")
@@ -434,7 +437,8 @@ def evaluated(
         scores = withhold_dependent(scores, task)
     if question.usual:
         scores, warnings = leave_out(scores, warnings)
-    support = support_of(task, counts, scores, predictions or {}, y_train, features)
+    same = sorted(question.kinds.keys() - seen.unlike_baseline)
+    support = support_of(task, counts, scores, same, y_train, features)
     if sizes:
         support |= {"groups": sizes, "by": list(question.by)}
     return Evaluation(

@@ -22,7 +22,7 @@ from ..metrics.censoring_tests import censoring_test, differing_follow_ups
 from ..metrics.registry import REGISTRY, Metric
 from ..metrics.score import Clusters
 from ..metrics.task import Task
-from .data_support import SubjectCounts
+from .data_support import SubjectCounts, same_as_baseline
 from .groups import is_small
 from .reading import joined
 from .warning_kinds import REASONS
@@ -331,6 +331,8 @@ class Seen:
         #: Outcomes of some subjects, and what each model predicts for them, by chunk.
         self.outcomes: list[Outcomes] = []
         self.times: dict[str, list[Floats]] = {}
+        #: Models that predict for some subject what the baseline does not.
+        self.unlike_baseline: set[str] = set()
 
     @classmethod
     def of(cls, task: Task, predictions: Mapping[str, Prediction], subjects: int) -> Seen:
@@ -340,6 +342,7 @@ class Seen:
         """
         found, y, step = cls(), task.first, max(1, -(-subjects // _LOOKED_AT))
         found.denied.update({n: denied_entries(task.y, p) for n, p in predictions.items()})
+        found.unlike_baseline = set(predictions) - set(same_as_baseline(task, predictions))
         rows = np.arange(-task.start % step, len(y), step)
         rows = rows[y.weight[rows] > 0]
         if rows.size:
@@ -353,6 +356,7 @@ class Seen:
         """Add what was seen of further subjects."""
         self.denied.update(other.denied)
         self.outcomes += other.outcomes
+        self.unlike_baseline |= other.unlike_baseline
         for name, times in other.times.items():
             self.times.setdefault(name, []).extend(times)
 

@@ -22,16 +22,16 @@ def support_of(
     task: Task,
     counts: SubjectCounts,
     scores: list[TableCell],
-    predictions: Mapping[str, Prediction],
+    same: list[str],
     y_train: Any,
     features: bool,
 ) -> dict[str, Any]:
     """What all metrics share, and what each cell left out.
 
-    The median follow-up is that of the time until censoring, since entry. `y_train` are training
-    outcomes that are intervals; `features` says whether censoring can be described by features.
+    The median follow-up is that of the time until censoring, since entry. `same` are the models
+    that predict what the baseline predicts, `y_train` training outcomes that are intervals;
+    `features` says whether censoring can be described by features.
     """
-    same = same_as_baseline(task, predictions)
     trained = _training(task, y_train)
     weights = [score.support.get("largest_weight") for score in scores]
     largest = [weight for weight in weights if weight is not None]

@@ -145,7 +145,7 @@ def refuse_settings(
             others.append(name)
     if others:
         raise InputError(
-            f"{', '.join(others)}: metrics of interval-censored outcomes know no such setting; "
+            f"{', '.join(others)}: metrics of interval-censored outcomes have no such setting; "
             f"leave it out. They take {', '.join(TAKEN)}"
         )
 
@@ -186,6 +186,23 @@ def wrong_training(argument: str = "y_train") -> InputError:
 
 
 # -- features ------------------------------------------------------------------------------------
+
+
+def refuse_late_entry(
+    y: Any, y_train: Any, X_train: Any = None, X_test: Any = None, conditional: Any = None
+) -> None:
+    """Refuse features, and distributions given them, where subjects enter late."""
+    train = y_train.whole.y if isinstance(y_train, Reference) else y_train
+    entered, trained = (getattr(known, "entry", None) is not None for known in (y, train))
+    given = {"X_train": X_train, "X_test": X_test if entered else None, "conditional": conditional}
+    names = [name for name, value in given.items() if value is not None]
+    if names and (entered or trained) and isinstance(y, Outcomes):
+        raise InputError(
+            f"{' and '.join(names)} cannot be given together with delayed entry: distributions "
+            "given features, and the test of whether censoring depends on them, are about subjects "
+            "observed from the beginning; leave out features and conditional, or evaluate from a "
+            "landmark on (landmark=)"
+        )
 
 
 def distributions_given(

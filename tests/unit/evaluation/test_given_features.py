@@ -53,6 +53,30 @@ def test_frames_with_text_and_gaps():
     assert np.isfinite(values(ev)["x", "mae_dr"])
 
 
+def test_features_are_refused_by_name_where_subjects_enter_late():
+    late, trained = (Outcomes(y.time, y.event, entry=y.time / 2) for y in (TEST, TRAIN))
+    given = sg.Conditional(distribution=sg.reference_curves(TRAIN, len(TEST)))
+    both = {"X_train": X_TRAIN, "X_test": X_TEST}
+    for y, y_train, options, names in (
+        (late, trained, both, "X_train and X_test"),
+        (late, trained, {"X_test": X_TEST}, "X_test"),
+        (late, TRAIN, {"conditional": given}, "conditional"),
+        (TEST, trained, both, "X_train"),
+    ):
+        refusal = f"^{names} cannot be given together with delayed entry"
+        with pytest.raises(sg.InputError, match=refusal):
+            sg.evaluate(PREDICTED, y, y_train=y_train, **options)
+    column = sg.CurveColumns("d", given.distribution.times)
+    batch = {"time": late.time, "event": late.event, "entry": late.entry, "x": PREDICTED["x"]}
+    batch["d"] = given.distribution.survival
+    with pytest.raises(sg.InputError, match=r"^conditional cannot be given together with delayed"):
+        sg.evaluate_stream(
+            [batch], y_train=trained, predictions={"x": "x"}, conditional={"distribution": column}
+        )
+    ev = sg.evaluate(PREDICTED, TEST, y_train=trained, X_test=X_TEST)  # what is tested is observed
+    assert "assumes" not in ev.support or "not checked" not in ev.support["assumes"]
+
+
 def test_a_member_of_the_blend_is_told():
     cond = sg.conditional(X_TRAIN, TRAIN, X_TEST, members=["km", "cox"])
     models = {

@@ -207,7 +207,7 @@ def test_right_censored_training_outcomes_are_taken():
     [
         ({"metrics": ["brier"]}, "brier supports right-censored outcomes only"),
         ({"metrics": "study"}, "a study reports metrics of right-censored outcomes"),
-        ({"convention": "paper"}, "convention: metrics of interval-censored outcomes know no"),
+        ({"convention": "paper"}, "convention: metrics of interval-censored outcomes have no"),
         ({"censoring": "train"}, "censoring: metrics of interval-censored"),
         ({"reference": "redrawn"}, "reference: metrics of interval-censored"),
         ({"X_test": np.ones((120, 1))}, "X_test: metrics of interval-censored"),

@@ -198,6 +198,23 @@ def test_other_models_are_not_taken_for_the_baseline() -> None:
     assert "same_as_baseline" not in beside_kaplan_meier(late).support
 
 
+def test_a_stream_recognises_kaplan_meier_too() -> None:
+    (time, event), x = draw(300, 0, 20.0)
+    train, _ = draw(300, 1, 20.0)
+    exact = kaplan_meier()
+    one = np.array(exact.survival)
+    one[250] = one[250] ** 3  # a subject of the last batch is told from the others
+    values = {"good": curves(x, 0.5, 20.0).at(exact.times), "km": exact.survival, "mixed": one}
+    batches = [
+        {"time": time[rows], "event": event[rows]} | {n: v[rows] for n, v in values.items()}
+        for rows in (slice(0, 100), slice(100, 200), slice(200, 300))
+    ]
+    columns = {name: sg.CurveColumns(name, exact.times, "step") for name in values}
+    ev = sg.evaluate_stream(batches, y_train=train, predictions=columns, metrics=["mae_within"])
+    assert ev.support["same_as_baseline"] == ["km"]
+    assert {row["model"] for row in ev.baseline_comparisons()} == {"good", "mixed"}
+
+
 # -- what is marked, and what is assumed -----------------------------------------------------------
 
 

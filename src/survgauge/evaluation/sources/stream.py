@@ -28,7 +28,7 @@ from ..cells import CONTRIBUTIONS_LIMIT, passing
 from ..checks import Seen, coarse_grids
 from ..columns import ChunkPlan, Columns, Folder, Part, chunk_rows, part_of
 from ..finish import Group
-from ..reading import joined, refuse_settings
+from ..reading import joined, refuse_late_entry, refuse_settings
 from ..warnings import EvaluationWarning, warned
 from .arrow import reference_of
 from .batches import Batch
@@ -193,6 +193,8 @@ def _question(
     contributions = given["confidence"] is not None or len(y) <= CONTRIBUTIONS_LIMIT
     task = Task.of(y, reference, contributions=contributions, **settings)
     usual, kinds = given["metrics"] is None, {n: s.kind for n, s in layout.predictions.items()}
+    if layout.distributions:
+        refuse_late_entry(y, reference, conditional=layout.distributions)
     if task.by_entry:
         whole = [metric.name for metric in metrics if metric.needs_all(by_entry=True)]
         metrics = _without(metrics, whole, usual, " where subjects enter late")

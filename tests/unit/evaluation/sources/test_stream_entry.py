@@ -154,7 +154,7 @@ def test_intervals_and_their_reference_set() -> None:
         ({"y_train": ([3.0, 5.0], [1, 0])}, r"looks like a \(time, event\) pair"),
         ({"metrics": ["ibs"]}, "ibs supports right-censored outcomes only"),
         ({"metrics": ["turnbull_calibration"]}, "needs all subjects at once"),
-        ({"convention": "sksurv"}, "convention: metrics of interval-censored outcomes know no"),
+        ({"convention": "sksurv"}, "convention: metrics of interval-censored outcomes have no"),
         (
             {"cause": 1, "y_train": sg.Outcomes([1, 2, 3], [1, 2, 0]), "predictions": "lr"},
             "have one kind of event",
