@@ -88,9 +88,13 @@ def test_the_changelog_for_users_is_short():
 
 
 def test_the_paper_is_short_and_cites_what_its_bibliography_has():
-    paper = text("paper/paper.md")
-    assert len(paper.split()) <= 1000
-    cited = set(re.findall(r"@(\w+)", paper.partition("\n---\n")[2]))
+    yaml = pytest.importorskip("yaml")
+    begin, head, body = text("paper/paper.md").split("---\n", 2)
+    assert begin == ""
+    assert {"title", "tags", "authors", "affiliations", "date"} <= set(yaml.safe_load(head))
+    assert (ROOT / "paper" / yaml.safe_load(head)["bibliography"]).is_file()
+    assert len((head + body).split()) <= 1000
+    cited = set(re.findall(r"@(\w+)", body))
     assert cited == set(re.findall(r"^@\w+\{(\w+),", text("paper/paper.bib"), re.MULTILINE))
 
 

@@ -18,12 +18,7 @@ LARGEST = 1e60
 
 def to_numpy(values: Any, argument: str) -> NDArray[Any]:
     """Read lists, NumPy arrays, columns of any library and torch tensors, by duck typing."""
-    detach = getattr(values, "detach", None)
-    if callable(detach):  # a torch tensor, perhaps on another device
-        values = detach().cpu()
-        if str(values.dtype) == "torch.bfloat16":  # which NumPy has not
-            values = values.float()
-    elif any(hasattr(values, name) for name in LAZY):
+    if any(hasattr(values, name) for name in LAZY):
         values = array_of_query(values, argument)
     if isinstance(values, np.ma.MaskedArray):
         if np.any(np.ma.getmaskarray(values)):
@@ -65,10 +60,11 @@ def is_missing(item: Any) -> bool:
 
 def _in_a_unit(item: Any) -> str:
     """Say what to do about a duration or a date."""
-    if isinstance(item, timedelta | np.timedelta64):
+    if isinstance(item, timedelta | np.timedelta64) or hasattr(item, "months"):
         return (
             ": durations are counted in a unit, as in sg.Outcomes(time, event, unit='days'), or "
-            "with unit= of Outcomes.of and evaluate"
+            "with unit= of Outcomes.of and evaluate (for outcomes and predicted times); elsewhere "
+            "divide by the unit, x / np.timedelta64(1, 'D')"
         )
     if isinstance(item, date | np.datetime64):
         return (

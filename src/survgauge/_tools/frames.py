@@ -1,8 +1,8 @@
-"""Tables of other libraries: lazy frames, queries, and whatever speaks Arrow's C interface."""
+"""Tables of other libraries: lazy frames, queries, tensors, and what speaks Arrow's C interface."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,28 +10,49 @@ import numpy as np
 from ..errors import InputError
 from .extras import need
 
-#: What lazy frames of Polars, Arrow's streams and DuckDB relations (old ones too) have.
-LAZY = ("collect_schema", "__arrow_c_stream__", "to_arrow_table")
+#: What lazy frames of Polars, Arrow's streams, DuckDB relations (old ones too) and tensors have.
+LAZY = ("collect_schema", "__arrow_c_stream__", "to_arrow_table", "detach")
 
 
-def in_memory(obj: Any) -> Any:
-    """Return the table that a query, a reader or a lazy frame gives; anything else as it is.
+def in_memory(obj: Any, argument: str = "a table") -> Any:
+    """Return what a query, a reader, a lazy frame or a tensor has; anything else as it is.
 
     >>> in_memory({"time": [1, 2]})
     {'time': [1, 2]}
     """
+    if callable(getattr(obj, "detach", None)):  # a torch tensor, perhaps on another device
+        return _read(lambda: _array_of_tensor(obj), argument)
     if is_arrow(obj) and hasattr(obj, "schema") and not hasattr(obj, "combine_chunks"):
         return need("pyarrow", "reading Arrow batches", "parquet").Table.from_batches([obj])
     if isinstance(obj, Mapping) or hasattr(obj, "__array__"):
         return obj
     if hasattr(obj, "collect_schema") and hasattr(obj, "collect"):  # a lazy frame of Polars
-        return obj.collect()
+        return _read(obj.collect, argument)
     if hasattr(obj, "to_arrow_table"):  # a DuckDB relation; old ones have no Arrow interface
         need("pyarrow", "reading DuckDB relations", "parquet")
-        return obj.to_arrow_table()
+        return _read(obj.to_arrow_table, argument)
     if hasattr(obj, "__arrow_c_stream__"):
-        return need("pyarrow", "reading Arrow streams", "parquet").table(obj)
+        pa = need("pyarrow", "reading Arrow streams", "parquet")
+        return _read(lambda: pa.table(obj), argument)
     return obj
+
+
+def _array_of_tensor(tensor: Any) -> Any:
+    found = tensor.detach().cpu()
+    if str(found.dtype) == "torch.bfloat16":  # which NumPy has not
+        found = found.float()
+    return found.numpy(force=True) if hasattr(found, "resolve_neg") else np.asarray(found)
+
+
+def _read(read: Callable[[], Any], argument: str) -> Any:
+    """Read what another library holds; whatever it raises becomes one sentence."""
+    try:
+        return read()
+    except MemoryError:
+        raise
+    except Exception as error:  # each library has errors of its own: closed connections, typos
+        told = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise InputError(f"{argument} could not be read: {told}") from error
 
 
 def table_columns(obj: Any, argument: str) -> dict[Any, Any] | None:
@@ -40,7 +61,7 @@ def table_columns(obj: Any, argument: str) -> dict[Any, Any] | None:
     >>> table_columns({"time": [1, 2]}, "y"), table_columns([1, 2], "y")
     ({'time': [1, 2]}, None)
     """
-    obj = in_memory(obj)
+    obj = in_memory(obj, argument)
     if isinstance(obj, Mapping):
         return dict(obj)
     if is_arrow(obj) and hasattr(obj, "schema"):
@@ -74,20 +95,20 @@ def is_arrow(obj: Any) -> bool:
     return hasattr(obj, "to_pylist")
 
 
-def column_or_table(obj: Any) -> Any:
+def column_or_table(obj: Any, argument: str = "a query") -> Any:
     """Return what a query gives, as a vector if it has one column; anything else as it is.
 
     DuckDB relations and lazy frames have no columns to pick: one is a table with one column.
     """
-    table = in_memory(obj)
-    if table is obj or table.shape[1] != 1:
+    table = in_memory(obj, argument)
+    if table is obj or isinstance(table, np.ndarray) or table.shape[1] != 1:
         return table
-    return np.asarray(next(iter((table_columns(table, "a query") or {}).values())))
+    return np.asarray(next(iter((table_columns(table, argument) or {}).values())))
 
 
 def array_of_query(obj: Any, argument: str) -> Any:
     """Return a query with one column as a vector and with several as a matrix; else the same."""
-    table = column_or_table(obj)
+    table = column_or_table(obj, argument)
     if table is obj or isinstance(table, np.ndarray):
         return table
     columns = table_columns(table, argument) or {}

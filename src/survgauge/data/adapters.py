@@ -62,7 +62,8 @@ def as_curves_named(
         if tail is None or tail == obj.tail:
             return obj
         return SurvivalCurves._trusted(obj.times, obj.survival, obj.interpolation, tail)
-    obj, tail = in_memory(obj), tail or "linear"
+    kind = type(obj).__name__
+    obj, tail = in_memory(obj, argument), tail or "linear"
     if hasattr(obj, "index") and hasattr(obj, "columns") and not callable(obj.index):
         return _from_frame(obj, tail, repair)
     if hasattr(obj, "columns"):
@@ -79,13 +80,15 @@ def as_curves_named(
         return _from_step_functions(list(obj), tail, repair)
     raise InputError(
         f"{argument} must be SurvivalCurves, a frame (index: times, columns: subjects), a list of "
-        f"step functions, or a pair (times, survival); got {type(obj).__name__}{_shape_advice(obj)}"
+        f"step functions, or a pair (times, survival); got {kind}{_shape_advice(obj)}"
     )
 
 
 def _shape_advice(obj: Any) -> str:
     """Say which shape an array or tensor has, and what one of two dimensions lacks."""
     shape = getattr(obj, "shape", None)
+    if isinstance(obj, list) and obj and hasattr(obj[0], "detach"):
+        return " of tensors: join them first, with torch.cat or torch.stack"
     if not isinstance(shape, tuple):
         return ""
     told = f" of shape {tuple(shape)}"
@@ -157,6 +160,9 @@ def _from_frame(frame: Any, tail: str, repair: str | None) -> SurvivalCurves:
         hint = ""
         if columns.dtype.kind in "fiu" and columns.size > 1 and (np.diff(survival) <= 1e-6).all():
             hint = "; its rows fall instead: transpose it (index: times, one column per subject)"
+        elif columns.size == 1:
+            one = repr(columns.tolist()[0])
+            hint = f"; if its column has predicted times or risks, pass the column, frame[{one}]"
         raise InputError(f"{error}{hint}") from error
 
 

@@ -69,6 +69,11 @@ def in_unit(values: Any, argument: str, unit: str) -> Any:
             f"unit must be one of {', '.join(_SECONDS)} where {argument} holds durations; got "
             f"{unit!r}"
         )
+    if np.datetime_data(array.dtype)[0] in ("generic", "M", "Y"):
+        raise InputError(
+            f"{argument} has durations of dtype {array.dtype}, which have no fixed length; give "
+            "days, as in x.astype('m8[D]')"
+        )
     return array / np.timedelta64(1, "s") / _SECONDS[unit]
 
 
@@ -107,15 +112,14 @@ def _dates(column: Any, name: str) -> tuple[NDArray[Any], str | None]:
             raise InputError(
                 f"{name} has dates with a time zone and dates without: give all of them one"
             )
-        if any(aware):
-            zone = "UTC"
-            array = np.array([_utc(item) for item in array], dtype="M8[us]")
-        else:
-            array = _of_objects(array, name)
+        zone = "UTC" if any(aware) else None
+        array = _of_objects(array, name)
     if array.dtype.kind != "M":
+        first = next((item for item in array.ravel().tolist() if not is_missing(item)), None)
+        got = f"{type(first).__name__} {first!r}" if array.dtype.kind in "OU" else array.dtype
         raise InputError(
-            f"{name} must hold dates; got {array.dtype}. Times that are numbers go into columns "
-            "time and event, with entry where observation began late"
+            f"{name} must hold dates; got {got}. Text is read by pd.to_datetime(...); times that "
+            "are numbers go into columns time and event, with entry where observation began late"
         )
     missing = np.flatnonzero(np.isnat(array))
     if missing.size:
@@ -126,28 +130,36 @@ def _dates(column: Any, name: str) -> tuple[NDArray[Any], str | None]:
     return array, zone
 
 
-def _utc(item: Any) -> Any:
-    """Return a date with a time zone as one of UTC without; NaT for what is missing."""
-    if is_missing(item):
-        return np.datetime64("NaT")
-    return np.datetime64((item - item.utcoffset()).replace(tzinfo=None))
+def _plain(item: Any, argument: str) -> Any:
+    """Return a date in UTC, without its time zone, and an interval of a database as a duration."""
+    if getattr(item, "tzinfo", None) is not None:
+        return (item - item.utcoffset()).replace(tzinfo=None)
+    if not (hasattr(item, "months") and hasattr(item, "nanoseconds")):  # DuckDB's and Arrow's
+        return item
+    if item.months:
+        raise InputError(
+            f"{argument} has intervals of calendar months, which have no fixed length; subtract "
+            "dates, which gives days"
+        )
+    return np.timedelta64(item.days, "D") + np.timedelta64(item.nanoseconds, "ns")
 
 
 def _of_objects(array: NDArray[Any], argument: str) -> NDArray[Any]:
     """Return Python's dates or durations as NumPy's; objects of other kinds as they are."""
+    items = [_plain(item, argument) for item in array.flat]
     for kind, code in ((timedelta | np.timedelta64, "m8[us]"), (date | np.datetime64, "M8[us]")):
-        own = [isinstance(item, kind) for item in array.flat]
+        own = [isinstance(item, kind) for item in items]
         if not any(own):
             continue
-        odd = [k for k, item in enumerate(array.flat) if not own[k] and not is_missing(item)]
+        odd = [k for k, item in enumerate(items) if not own[k] and not is_missing(item)]
         if odd:
             what = "durations" if code[0] == "m" else "dates"
             raise InputError(
                 f"{argument} must be of one kind; it mixes {what} and "
-                f"{type(array.flat[odd[0]]).__name__} ({numbered(odd)})"
+                f"{type(items[odd[0]]).__name__} ({numbered(odd)})"
             )
         nothing = np.array("NaT", code)
-        return np.array([nothing if is_missing(x) else np.array(x, code) for x in array.flat], code)
+        return np.array([nothing if is_missing(x) else np.array(x, code) for x in items], code)
     return array
 
 

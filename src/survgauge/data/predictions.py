@@ -89,7 +89,7 @@ class Prediction:
         """
         given, test = (f"predictions of {name!r}", "y_test") if name else ("prediction", "y_true")
         if not hasattr(obj, "__array__") and not isinstance(obj, _KNOWN):
-            obj = column_or_table(obj)
+            obj = column_or_table(obj, given)
         try:
             if isinstance(obj, Prediction):
                 prediction = obj

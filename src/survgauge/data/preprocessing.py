@@ -248,7 +248,7 @@ def _as_frame(X: Any) -> tuple[Any, bool]:
     """Accept tables of any library and arrays of numbers; whether columns have names."""
     import pandas as pd
 
-    X = in_memory(X)
+    X = in_memory(X, "X")
     if isinstance(X, pd.DataFrame):
         return X, all(isinstance(column, str) for column in X.columns)
     to_pandas = getattr(X, "to_pandas", None)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, positive, vector
+from .._tools.extras import need
 from ..data.adapters import are_curves, curves_from_aft
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction, RiskScores
@@ -21,11 +22,11 @@ from .scorers import scorer
 OUTPUTS = ("time", "log_time", "hazard_ratio", "log_hazard", "risk")
 
 
-class _Booster(SimpleNamespace):
+class Booster(SimpleNamespace):
     """An estimator that has predicted already."""
 
     @classmethod
-    def that_said(cls, said: Any) -> _Booster:
+    def that_said(cls, said: Any) -> Booster:
         """Return one whose method says what it predicts."""
         if isinstance(said, RiskScores):
             return cls(predict_risk=lambda _: said)
@@ -76,7 +77,7 @@ class BoosterMetric:
                 f"given of sets with {known}: leave other sets out of its list of sets"
             )
         said = self._read(self, raw, y is self._train)
-        return float(-self._score(_Booster.that_said(said), np.empty((raw.size, 0)), y))
+        return float(-self._score(Booster.that_said(said), np.empty((raw.size, 0)), y))
 
     def xgboost(self, predicted: Any, data: Any) -> tuple[str, float]:
         """For ``xgboost.train(..., custom_metric=metric.xgboost)``."""
@@ -100,9 +101,8 @@ class BoosterMetric:
         """For ``catboost.CatBoost({"eval_metric": metric.catboost, ...})``."""
         bases: tuple[type, ...] = ()
         if self._output == "log_time":  # SurvivalAft, whose labels have two columns
-            from catboost import MultiTargetCustomMetric
-
-            bases = (MultiTargetCustomMetric,)
+            catboost = need("catboost", "a metric of SurvivalAft", "catboost")
+            bases = (catboost.MultiTargetCustomMetric,)
         forms = {
             "is_max_optimal": lambda _: False,
             "evaluate": lambda _, approxes, target, weight: (self.value(approxes[0]), 1.0),
@@ -225,7 +225,8 @@ def _reader(output: Any, train: Outcomes, scale: float | None, distribution: str
         if output in ("hazard_ratio", "log_hazard"):
             log = raw if output == "log_hazard" else np.log(np.maximum(raw, 1e-300))
             return metric._by_baseline(log, is_train)
-        times = np.exp(raw) if output == "log_time" else raw
+        with np.errstate(over="ignore"):  # an infinite time is refused
+            times = np.exp(raw) if output == "log_time" else raw
         if scale is None:
             return times
         return curves_from_aft(times, scale, grid, distribution=distribution)

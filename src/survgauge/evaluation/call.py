@@ -209,7 +209,7 @@ def evaluate(
             "depends on the features takes no sampling weights; leave X_test out"
         )
     if X_test is not None:
-        X_train, X_test = in_memory(X_train), in_memory(X_test)
+        X_train, X_test = in_memory(X_train, "X_train"), in_memory(X_test, "X_test")
     y, y_train = read_outcomes(y_test, y_train, cause, unit)
     if X_test is not None or conditional is not None:
         refuse_late_entry(y, y_train, X_train, X_test, conditional)

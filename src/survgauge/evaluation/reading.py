@@ -346,7 +346,7 @@ def _some(values: Any, rows: Ints, number: int, argument: str) -> Any:
             name: _some(column, rows, number, f"{argument}[{name!r}]")
             for name, column in values.items()
         }
-    values = in_memory(values)
+    values = in_memory(values, argument)
     try:
         length = len(values)
     except TypeError:

@@ -181,3 +181,42 @@ def test_tensors_are_detached_and_copied_once():
     assert evaluator.compute().rows()[0]["value"] == before
     half = torch.tensor([1.0, 2.0], dtype=torch.bfloat16)
     assert sg.RiskScores(half).values.tolist() == [1.0, 2.0]
+
+
+def test_tensors_of_any_kind_are_features_and_times():
+    torch = pytest.importorskip("torch")
+    y, x = sg.Outcomes.of(FRAME), FRAME[["x", "site"]].to_numpy(float)
+    settings = {"y_train": y, "metrics": ["mae_within"], "tau": 100, "confidence": None}
+    features = {"X_test": torch.tensor(x, requires_grad=True), "X_train": torch.tensor(x)}
+    found = sg.evaluate(FRAME["said"], y, **settings, **features)
+    assert _values(found) == _values(sg.evaluate(FRAME["said"], y, **settings, X_test=x, X_train=x))
+    negative = torch._neg_view(torch.tensor([-1.0, -2.0]))  # which NumPy does not read by itself
+    assert sg.RiskScores(negative).values.tolist() == [1.0, 2.0]
+    with pytest.raises(sg.InputError, match=r"predicted times could not be read: .*no data"):
+        sg.evaluate(torch.empty(N, device="meta"), y)
+    with pytest.raises(sg.InputError, match=r"list of tensors: join them first, with torch\.cat"):
+        sg.evaluate([torch.ones(40), torch.ones(40)], y)
+    with pytest.raises(sg.InputError, match=r"got Tensor of shape \(80, 1\): one time per subject"):
+        sg.evaluate(torch.ones(N, 1), y)
+
+
+def test_queries_that_fail_are_named():
+    y = sg.Outcomes.of(FRAME)
+    connection = duckdb.connect()
+    relation = connection.from_df(FRAME)
+    connection.close()
+    curves = pl.from_pandas(CURVES).lazy().select("nope")
+    for call, named in (
+        (lambda: sg.evaluate(FRAME["said"], relation), "y_test could not be read: "),
+        (lambda: sg.evaluate(relation, y), "predictions of 'model' could not be read: "),
+        (lambda: sg.evaluate(curves, y), "predictions of 'model' could not be read: .*nope"),
+        (lambda: sg.evaluate(FRAME["said"], y, by=relation), "by could not be read: "),
+        (lambda: sg.evaluate(FRAME["said"], y, X_test=relation), "X_test could not be read: "),
+    ):
+        with pytest.raises(sg.InputError, match=named):
+            call()
+
+
+def test_a_frame_of_pandas_with_predicted_times():
+    with pytest.raises(sg.InputError, match=r"pass the column, frame\['said'\]"):
+        sg.evaluate(FRAME[["said"]], FRAME)

@@ -112,3 +112,29 @@ def test_evaluate_counts_in_its_unit():
     assert evaluator.compute().rows()[0]["value"] == found.rows()[0]["value"]
     at = sg.evaluate({"m": said}, (time, EVENT), landmark=5, **settings)
     assert at.support["subjects"] == 2
+
+
+def test_intervals_of_a_database():
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    query = "select {} as time, 1 as event"
+    stayed = query.format("timestamp '2020-03-01 12:00' - timestamp '2020-01-01'")
+    assert sg.Outcomes.of(duckdb.sql(stayed), unit="days").time.tolist() == [60.5]
+    with pytest.raises(sg.InputError, match=r"time must be numbers.*durations are counted in"):
+        sg.Outcomes.of(duckdb.sql(stayed))
+    with pytest.raises(sg.InputError, match="calendar months, which have no fixed length"):
+        sg.Outcomes.of(duckdb.sql(query.format("interval 2 months")), unit="days")
+
+
+@pytest.mark.parametrize("unit", ["", "[M]", "[Y]"])
+def test_durations_of_no_fixed_length(unit):
+    with pytest.raises(sg.InputError, match=r"time has durations of dtype .* no fixed length"):
+        sg.Outcomes(np.array([3, 4], f"m8{unit}"), [1, 0], unit="years")
+
+
+def test_dates_that_are_no_dates():
+    aware = datetime(2020, 3, 1, tzinfo=timezone.utc)
+    with pytest.raises(sg.InputError, match="time must be a number or a duration; it holds dates"):
+        sg.Outcomes([aware, aware], [1, 0], unit="days")
+    with pytest.raises(sg.InputError, match=r"start must hold dates; got str '2020-01-01'\. Text"):
+        sg.Outcomes.of({"start": ["2020-01-01"], "end": [aware], "event": [1]}, unit="days")

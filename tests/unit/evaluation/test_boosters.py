@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -118,6 +120,7 @@ def test_lightgbm_stops_where_the_metric_is_best():
     assert best == pytest.approx(_expected("mae_within", said), rel=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:Failed to import numba")
 def test_catboost_stops_where_the_metric_is_best():
     catboost = pytest.importorskip("catboost")
     two = np.column_stack([Y.time, np.where(Y.event, Y.time, -1)])
@@ -142,6 +145,19 @@ def test_catboost_stops_where_the_metric_is_best():
         else:
             times = raw if output == "time" else np.exp(raw)
             assert best == pytest.approx(_expected("mae_within", times), rel=1e-9)
+
+
+def test_catboost_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "catboost", None)
+    metric = sg.booster_metric("mae_within", Y_VALID, output="log_time", **GIVEN)
+    with pytest.raises(ImportError, match=r"pip install 'survgauge\[catboost\]'"):
+        _ = metric.catboost
+
+
+def test_a_margin_without_bounds_is_refused_without_a_warning():
+    metric = sg.booster_metric("mae_within", Y_VALID, output="log_time", **GIVEN)
+    with pytest.raises(sg.InputError, match="'Booster': predicted times must be finite; got inf"):
+        metric.value(np.full(len(Y_VALID), 800.0))
 
 
 def test_a_metric_that_the_output_cannot_give_is_refused():

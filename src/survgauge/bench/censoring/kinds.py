@@ -194,7 +194,7 @@ def as_features(X: Any, n: int) -> Any:
     """Check the shape of X, keeping frames as they are; None means no features."""
     if X is None:
         return None
-    X = in_memory(X)
+    X = in_memory(X, "X")
     if not hasattr(X, "columns"):
         X = to_numpy(X, "X")
     shape = tuple(X.shape)

@@ -291,7 +291,7 @@ def conditional(
     one_of("tail", tail, TAIL_RULES)
     chosen, missing = chosen_members(members)
     seed = check_seed(random_state)
-    X_train, X_test = in_memory(X_train), in_memory(X_test)
+    X_train, X_test = in_memory(X_train, "X_train"), in_memory(X_test, "X_test")
     train, test = _outcomes(X_train, y_train, "train"), _outcomes(X_test, y_test, "test")
     where = fit_on or _default_side(train, test)
     for side, X, y in (("train", X_train, train), ("test", X_test, test)):

@@ -467,7 +467,7 @@ def _read(X: Any, y: Any, model: Any) -> tuple[Any, Any, Outcomes]:
         )
     if not isinstance(y, Outcomes) and not hasattr(y, "shape"):
         y = outcomes  # a pair of columns or a dictionary: one row of it is no subject
-    X = in_memory(X)
+    X = in_memory(X, "X")
     if not hasattr(X, "shape"):
         X = numbers(X, "X", ndim=2)
     shape = tuple(X.shape)
