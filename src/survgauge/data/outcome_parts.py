@@ -256,15 +256,16 @@ class Weighted:
         # Not by the constructor: the frequencies of a batch may all be zero.
         return self._selected(slice(None), copy=True)
 
-    def reweighted(self: W, weight: Floats) -> W:
-        """Return the same subjects with other weights, and their order where it is known.
+    def reweighted(self: W, weight: Floats | None) -> W:
+        """Return the same subjects with other weights (None: with their own), and their order.
 
         >>> from survgauge import Outcomes
         >>> Outcomes([5, 8, 3], [1, 0, 1]).reweighted(np.array([1.0, 0.0, 2.0])).weight
         array([1., 0., 2.])
         """
-        weights = np.array(weight, dtype=np.float64)
-        return self._changed(_weight=weights, _order=self._order)
+        if weight is None:
+            return self
+        return self._changed(_weight=np.array(weight, dtype=np.float64), _order=self._order)
 
     def sampled(self: W, sample_weight: Any, like: str = "y_true") -> tuple[W, Floats | None]:
         """Outcomes without those of sampling weight 0, and what everybody counts in averages and G.

@@ -331,11 +331,7 @@ class DoublyRobust:
         `known` says where the observed part of a distribution ends that has atoms past it.
         """
         y, distribution, walk = self.y, self.walk.distribution, self.walk
-        end = (
-            distribution.observed_until
-            if known is None
-            else min(known, distribution.observed_until)
-        )
+        end = min(distribution.observed_until, np.inf if known is None else known)
         if end == np.inf:
             return np.zeros(p.size)
         first = np.minimum(self.until, look_up(walk.times, np.array([end]), "left"))

@@ -319,7 +319,7 @@ def pseudo_given_entry(
     if area != "step":
         rest = reference.rest(area)[1 : times.size + 1] + reference.tail(tail)
         ahead = np.divide(rest, left, out=np.zeros(left.size), where=left > 0)
-        ahead += reference.gaps[: times.size] / 2
+        ahead += np.diff(reference.nodes)[: times.size] / 2
     worth = ahead * own if code is None else ahead * own + (mean - stop) * (hazard - own)
     at_risk = g.at(times, side="left")
     counts = (at_risk > 0) & (left > 0)

@@ -158,14 +158,9 @@ class Reference:
         )
 
     @property
-    def _reached(self) -> bool:
-        """Whether anybody gets to the horizon."""
-        return self.whole.last_time >= self.stop
-
-    @property
     def last_survival(self) -> float:
         """Kaplan-Meier at the last observed time; 1 where nobody had the event."""
-        if self._reached:
+        if self.whole.last_time >= self.stop:  # somebody gets to the horizon
             return 0.0
         return float(self.whole.survival[-1]) if self.whole.table.events.any() else 1.0
 
@@ -201,17 +196,12 @@ class Reference:
         """Kaplan-Meier P_0 = 1, P_1, ..., P_K after each event time."""
         return self._events[2][:-1]
 
-    @property
-    def gaps(self) -> Floats:
-        """Widths between neighbouring nodes."""
-        return np.diff(self.nodes)
-
     def distribution(self) -> tuple[Floats, Floats]:
         """Event times, and Kaplan-Meier before the first and after each of them.
 
         Without the horizon: the times past `stop` are all of them `stop`.
         """
-        if self._reached and not self.whole.table.events.any():
+        if self.whole.last_time >= self.stop and not self.whole.table.events.any():
             return np.empty(0), np.ones(1)
         return self.whole.event_times, self.whole.survival
 
@@ -232,7 +222,7 @@ class Reference:
         values = self.survival
         if area != "step":
             values = (values + np.append(values[1:], values[-1])) / 2
-        return _reverse_cumsum(values * self.gaps)
+        return _reverse_cumsum(values * np.diff(self.nodes))
 
     def tail(self, tail: str) -> float:
         """Area under Kaplan-Meier past t_last."""

@@ -14,10 +14,8 @@ from .._tools.arrays import (
     Bools,
     Floats,
     Ints,
-    flag,
     look_up,
     positive,
-    read_only,
     repeated,
     vector,
 )
@@ -231,6 +229,10 @@ class Setting:
     cause: CauseTimes | None = None
     _made: dict[str, Surrogates] = field(default_factory=dict, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        one_of("area", self.area, AREAS)
+        check_tail(self.tail)
+
     @property
     def code(self) -> int | None:
         """Code of the cause that is asked for; None: there is one kind of event."""
@@ -240,11 +242,6 @@ class Setting:
     def by_entry(self) -> bool:
         """Whether entry is delayed, of the subjects or in the reference set."""
         return self.y.entry is not None or self.reference.whole.y.entry is not None
-
-    @property
-    def weighed(self) -> Outcomes:
-        """The subjects, each standing for as many of the population as it was sampled for."""
-        return self.y if self.weight is None else self.y.reweighted(self.weight)
 
     def surrogates(self, method: Method) -> Surrogates:
         """Return what each subject counts as under a method, made once for all models.
@@ -401,7 +398,9 @@ class Setting:
         """G of all subjects."""
         if self.censoring is None:
             known = self.g_from == "train" or (self.in_sample and self.weight is None)
-            return (self.reference if known else Reference(self.weighed)).censoring
+            return (
+                self.reference if known else Reference(self.y.reweighted(self.weight))
+            ).censoring
         if isinstance(self.censoring, WholeG):
             return self.censoring.km
         if isinstance(self.censoring, KaplanMeier):
@@ -474,24 +473,15 @@ class Setting:
         time[self.censored] = imputed
         unknown, weights = np.isnan(imputed), self.ones
         if not alike:
-            weights = self._paper_weights if confidence is None else self._weighing(confidence)
-            unknown |= np.isnan(self.confidence if confidence is None else confidence)
+            confidence = self.confidence if confidence is None else confidence
+            weights = np.ones(len(self.y))
+            weights[self.censored] = confidence
+            unknown |= np.isnan(confidence)
         if not unknown.any():
             return Surrogates(time, weights, self.everybody, **more)
         lost, weights, defined = self.censored[unknown], weights.copy(), self.everybody.copy()
         defined[lost], weights[lost] = False, 0.0
         return Surrogates(time, weights, defined, **more)
-
-    def _weighing(self, confidence: Floats) -> Floats:
-        """Return weights of 1 for events, and those of the censored subjects."""
-        weights = np.ones(len(self.y))
-        weights[self.censored] = confidence
-        return weights
-
-    @cached_property
-    def _paper_weights(self) -> Floats:
-        """Weights of all methods that put one time in the place of a censored one."""
-        return read_only(self._weighing(self.confidence))  # methods share it
 
     def lost(self, imputed: Floats, reason: str) -> dict[str, int]:
         """Count the censored subjects without an imputed time."""
@@ -512,24 +502,17 @@ def make_setting(
     y_true: Any,
     y_train: Any = None,
     *,
-    area: str = "step",
-    tail: str = "linear",
     tau: float | None = None,
-    weighted: bool = True,
     censoring: Any = None,
     sample_weight: Any = None,
-    start: int = 0,
-    conditional: Conditional | None = None,
-    floor: float = 0.1,
     cause: int | str | None = None,
     entry: bool = False,
+    **settings: Any,
 ) -> Setting:
     """Validate what the methods look at, up to the horizon `tau`.
 
-    Delayed entry is refused unless `entry` says that the caller supports it.
+    `entry` says that delayed entry is allowed; `settings` are further fields of `Setting`.
     """
-    one_of("area", area, AREAS)
-    check_tail(tail)
     tau = None if tau is None else positive(tau, "tau")
     several = cause is not None
     given = Outcomes.of(y_true, "y_true", causes=several or None, entry=entry)
@@ -538,7 +521,11 @@ def make_setting(
         reference = Reference(y, causes=several)
     else:
         reference = Reference.of(y_train, several, entry)
-    times = None if cause is None else cause_times(y, reference, cause, tau, area)
+    times = (
+        None
+        if cause is None
+        else cause_times(y, reference, cause, tau, settings.get("area", "step"))
+    )
     y = y.any_cause()
     source = g_source(censoring, y_train is not None)
     if weight is not None and tau is not None and y.entry is not None:
@@ -547,15 +534,10 @@ def make_setting(
         y.restricted(tau),
         reference.restricted(tau),
         in_sample=y_train is None or reference.in_sample,
-        area=area,
-        tail=tail,
         tau=tau,
-        weighted=flag(weighted, "weighted"),
         censoring=None if isinstance(censoring, str) else censoring,
         g_from=source,
         weight=weight,
-        start=start,
-        conditional=conditional,
-        floor=floor,
         cause=times,
+        **settings,
     )

@@ -148,6 +148,8 @@ def true(s: Setting) -> Surrogates:
     return Surrogates(s.true_time, s.ones, s.everybody)
 
 
+#: Of methods that can be asked about a cause, and under delayed entry.
+_ANY_QUESTION: dict[str, Any] = {"takes_cause": True, "takes_entry": True}
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
@@ -157,8 +159,7 @@ METHODS: dict[str, Method] = {
             "events only",
             "is left out",
             counts_censored=False,
-            takes_cause=True,
-            takes_entry=True,
+            **_ANY_QUESTION,
         ),
         Method(
             "hinge",
@@ -166,8 +167,7 @@ METHODS: dict[str, Method] = {
             "one-sided (hinge)",
             "counts as wrong only where the predicted time is earlier than the censoring time",
             reference="Shivaswamy et al. (2007), ICDM",
-            takes_cause=True,
-            takes_entry=True,
+            **_ANY_QUESTION,
         ),
         Method(
             "margin",
@@ -178,8 +178,7 @@ METHODS: dict[str, Method] = {
             imputes=True,
             looks_up=True,
             takes_distribution=True,
-            takes_cause=True,
-            takes_entry=True,
+            **_ANY_QUESTION,
         ),
         Method(
             "ipcw_d",
@@ -189,8 +188,7 @@ METHODS: dict[str, Method] = {
             weights_by_g=True,
             counts_censored=False,
             misses_late=True,
-            takes_cause=True,
-            takes_entry=True,
+            **_ANY_QUESTION,
         ),
         Method(
             "ipcw_t",
@@ -211,8 +209,7 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             extrapolates=True,
             usual=True,
-            takes_cause=True,
-            takes_entry=True,
+            **_ANY_QUESTION,
         ),
         Method(
             "pop_po",
@@ -221,8 +218,7 @@ METHODS: dict[str, Method] = {
             "gets the same estimated time: the mean of the training set",
             imputes=True,
             looks_up=True,
-            takes_cause=True,
-            takes_entry=True,
+            **_ANY_QUESTION,
         ),
         Method(
             "expected",
@@ -232,8 +228,7 @@ METHODS: dict[str, Method] = {
             reference="this package",
             looks_up=True,
             takes_distribution=True,
-            takes_cause=True,
-            takes_entry=True,
+            **_ANY_QUESTION,
         ),
         Method(
             "dr",
@@ -245,8 +240,7 @@ METHODS: dict[str, Method] = {
             looks_up=True,
             reads_g=True,
             takes_distribution=True,
-            takes_cause=True,
-            takes_entry=True,
+            **_ANY_QUESTION,
         ),
         Method(
             "true",
@@ -255,8 +249,7 @@ METHODS: dict[str, Method] = {
             "counts with its true event time",
             counts_censored=False,
             needs_truth=True,
-            takes_cause=True,
-            takes_entry=True,
+            **_ANY_QUESTION,
         ),
     )
 }

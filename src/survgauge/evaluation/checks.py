@@ -111,7 +111,7 @@ def check_times(task: Task) -> list[EvaluationWarning]:
     late = [time for time in task.times if time > task.horizon and time != task.tau]
     if not late or not any(REGISTRY[name].reads == "time" for name in task.asked):
         return []
-    form = "replaced" if task.on_unsupported == "truncate" else "kept"
+    form = "replaced" if task.convention.on_unsupported == "truncate" else "kept"
     times = [f"{time:g}" for time in late]
     return [warned("time-past-horizon", times=times, horizon=task.horizon, form=form)]
 

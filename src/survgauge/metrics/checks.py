@@ -62,6 +62,14 @@ def absent_replaced(curves: SurvivalCurves, y: Outcomes | IntervalOutcomes) -> S
     return SurvivalCurves._trusted(times, survival, curves.interpolation, curves.tail)
 
 
+def known_until(curves: SurvivalCurves) -> float:
+    """Where the first curve stops to say anything (`tail="nan"`)."""
+    open_end = curves.last_survival > 0
+    if curves.tail != "nan" or not open_end.any():
+        return float("inf")
+    return float(curves.last_time[open_end].min())
+
+
 def read_curves(predicted: Any) -> Any:
     """Curves, if this is what `as_curves` takes; else what was given: one number per subject."""
     return as_curves(predicted) if are_curves(predicted) else predicted

@@ -20,10 +20,12 @@ from ..estimators.kaplan_meier import AREAS
 _RANKING = {"concerns": "ranking"}
 #: Fields that say what is asked for, and not how ties, limits and divisors are taken.
 _SETTING = {"concerns": "setting"}
+#: What metrics do at times that the data do not support.
+UNSUPPORTED = ("truncate", "raise", "nan")
 _ONE_OF = {
     "area": AREAS,
     "normalize": ("n", "weights", "events"),
-    "on_unsupported": ("truncate", "raise", "nan"),
+    "on_unsupported": UNSUPPORTED,
     "reference": ("fixed", "redrawn"),
 }
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -156,7 +158,10 @@ class Convention(WrittenOut):
         object.__setattr__(self, "weighted", flag(self.weighted, "weighted"))
         if not 0 <= one_number(self.min_g) < 1:
             raise InputError(f"min_g must be a probability below 1; got {shown(self.min_g)}")
-        checked_at_risk(self.min_at_risk)
+        if not 1 <= one_number(self.min_at_risk) <= LARGEST:
+            raise InputError(
+                f"min_at_risk must be a number of at least 1; got {shown(self.min_at_risk)}"
+            )
 
     @classmethod
     def of(cls, given: str | Convention | None = None, **settings: Any) -> Convention:
@@ -207,13 +212,6 @@ class Convention(WrittenOut):
     def of_times(self) -> dict[str, Any]:
         """What methods for censored subjects look at."""
         return {name: getattr(self, name) for name in ("weighted", "area", "tail", "floor")}
-
-
-def checked_at_risk(number: Any) -> float:
-    """Return how many subjects must be at risk at the horizon."""
-    if not 1 <= one_number(number) <= LARGEST:
-        raise InputError(f"min_at_risk must be a number of at least 1; got {shown(number)}")
-    return float(number)
 
 
 #: Names of the settings.

@@ -11,7 +11,7 @@ import numpy as np
 from .._tools.arrays import Floats, dot, numbers, one_number, positive
 from ..data.outcome_parts import on_known
 from ..data.outcomes import IntervalOutcomes, Outcomes
-from ..errors import InputError, one_of
+from ..errors import InputError
 from ..estimators.conditional import Conditional
 from ..estimators.estimated_g import EstimatedG, WholeG, ask_g, g_source
 from ..estimators.kaplan_meier import KaplanMeier, RiskTable
@@ -24,11 +24,6 @@ G_SOURCES = {
     "train": "training outcomes",
     "given": "given by the caller",
 }
-
-
-def check_policy(on_unsupported: object) -> None:
-    """Refuse an unknown policy for times that the data do not support."""
-    one_of("on_unsupported", on_unsupported, ("truncate", "raise", "nan"))
 
 
 def _check_entry_limits(convention: Convention) -> None:
@@ -84,9 +79,10 @@ class CensoringWeights:
         self.source = g_source(censoring, y_train is not None, convention.g_source)
         self.reference = Reference(y) if y_train is None else Reference.of(y_train, entry=True)
         self.in_sample = y_train is None or self.reference.in_sample
-        self._whole = None
+        #: G of more subjects than these, so that it has more steps.
+        self.whole = None
         if isinstance(censoring, WholeG):
-            self._whole = censoring.flipped or censoring.km
+            self.whole = censoring.flipped or censoring.km
         self._given: Any = censoring if self.source == "given" else None
         #: Last test time, where it was given.
         self.given_follow_up = follow_up
@@ -108,29 +104,21 @@ class CensoringWeights:
             return self._given
         if self._given is not None:
             return None
-        if self._whole is not None:
-            return self._whole
+        if self.whole is not None:
+            return self.whole
         # Not kept: its counts are as large as the outcomes, and only G is asked for again.
         same = self.source == "train" or (self.in_sample and self._weight is None)
-        known = self.reference if same else Reference(self._weighed)
+        known = self.reference if same else Reference(self.y.reweighted(self._weight))
         if self.convention.g_ties == "flipped":
-            return flipped_g(known.y)
+            # Kaplan-Meier on flipped flags: tied events stay at risk of censoring.
+            y = known.y
+            return KaplanMeier.fit(Outcomes(y.time, ~y.event, y.weight if y.weighted else None))
         return known.censoring
-
-    @property
-    def _weighed(self) -> Outcomes:
-        """The test subjects, each standing for as many of the population as it was sampled for."""
-        return self.y if self._weight is None else self.y.reweighted(self._weight)
 
     @property
     def own(self) -> bool:
         """Whether G was estimated from these very subjects, and from nobody else."""
-        return self.source == "test" and self._whole is None
-
-    @property
-    def of_more(self) -> bool:
-        """Whether G is that of more subjects than these, so that it has more steps."""
-        return self._whole is not None
+        return self.source == "test" and self.whole is None
 
     @cached_property
     def estimated(self) -> EstimatedG | None:
@@ -139,7 +127,7 @@ class CensoringWeights:
             return None
         rules = self.convention
         return EstimatedG(
-            self._weighed,
+            self.y.reweighted(self._weight),
             ties=rules.g_ties,
             kind=rules.g_influence,
             event_limit=rules.event_limit,
@@ -163,14 +151,6 @@ class CensoringWeights:
         found = np.divide(now, then, out=np.zeros(t.size), where=then > 0)
         return np.where((t > entry) | (entry == 0), found, np.inf)
 
-    @property
-    def common_at_own_time(self) -> Floats:
-        """G from the beginning at each subject's own time, with the limit for events: (n,)."""
-        known = self.common
-        if known is None:
-            return ask_g(self._given, self.y.time, self.convention.event_limit)
-        return known.at(self.y.time, self.convention.event_limit)
-
     @cached_property
     def at_entry(self) -> Floats:
         """G at each subject's entry; 1 where that is not late."""
@@ -192,21 +172,11 @@ class CensoringWeights:
         # A product with flags, because to choose at random takes much longer.
         return np.divide(seen, np.maximum(own, np.finfo(np.float64).tiny), out=own)
 
-    @cached_property
-    def lost_events(self) -> int:
-        """Events that carry no weight because G = 0 there."""
-        return int((self.y.event & (self.event_weight == 0) & (self.y.weight > 0)).sum())
-
     @property
     def by_subject(self) -> bool:
         """Whether G differs between subjects: by delayed entry, or by the caller's function."""
         given = self._given is not None and not isinstance(self._given, KaplanMeier)
         return given or self.y.entry is not None
-
-    @cached_property
-    def last_time(self) -> float:
-        """Last time that G was estimated from; infinite for a function."""
-        return float("inf") if self.common is None else self.common.last_time
 
     def survivors(self, t: float) -> Floats:
         """G for somebody event-free past `t`: scalar array, or (n,) if G depends on the subject."""
@@ -272,23 +242,6 @@ class CensoringWeights:
         return described
 
 
-def below_floor(km: KaplanMeier | None, min_g: float, since: float | None = None) -> float:
-    """Last time at which G(t-) is not below its floor; infinite where it never is.
-
-    Under delayed entry G counts from the time `since` which enough subjects are at risk.
-    """
-    if km is not None and since is not None:
-        min_g *= float(km.at(since, side="left"))
-    low = np.empty(0) if km is None else np.flatnonzero(km.survival < min_g)
-    # G(t-) falls below the floor just after the first time at which G does.
-    return float(km.times[low[0]]) if km is not None and low.size else float("inf")
-
-
-def flipped_g(y: Outcomes) -> KaplanMeier:
-    """Kaplan-Meier on flipped flags: tied events stay at risk of censoring."""
-    return KaplanMeier.fit(Outcomes(y.time, ~y.event, y.weight if y.weighted else None))
-
-
 #: Share of the subjects after whose loss, without an event, metrics of intervals stop: one
 #: distribution stands for them.
 MOST_LOST = 0.25
@@ -340,9 +293,12 @@ def supported_until(
     enough = np.flatnonzero(table.at_risk >= min_at_risk)
     if enough.size:
         ends["thin-risk-set"] = float(table.times[enough[-1]])
-    floor = below_floor(weights.common, min_g, supported_since(y, min_at_risk))
-    if np.isfinite(floor):
-        ends["g-below-floor"] = floor
+    km, since = weights.common, supported_since(y, min_at_risk)
+    if km is not None:
+        least = min_g if since is None else min_g * float(km.at(since, side="left"))
+        low = np.flatnonzero(km.survival < least)
+        if low.size:  # G(t-) falls below the floor just after the first time at which G does
+            ends["g-below-floor"] = float(km.times[low[0]])
     reason = min(ends, key=lambda name: ends[name])
     return ends[reason], reason
 

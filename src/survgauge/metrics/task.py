@@ -141,7 +141,14 @@ class Task:
             known: Any = weighed if y_train is None else y_train
             turnbull, censoring = Turnbull.fit(known), "none"
         else:
-            code = _cause_of(y, cause)
+            if cause is not None and y.causes is None:
+                raise InputError(
+                    "cause goes with outcomes of several causes; y_test has one kind of event"
+                )
+            if cause is None or y.causes is None:
+                y.of_one_cause("y_test")
+            else:
+                code = cause_code(cause, y.causes)
             if y_train is not None:
                 reference = Reference.of(y_train, causes=code is not None, entry=True)
             censoring = preset.censoring if censoring is None else censoring
@@ -451,7 +458,7 @@ class Task:
     @property
     def _weighed(self) -> Outcomes:
         """The subjects, each standing for as many of the population as it was sampled for."""
-        return self.first if self.sample_weight is None else self.first.reweighted(self.weight)
+        return self.first.reweighted(None if self.sample_weight is None else self.weight)
 
     @property
     def setting(self) -> Setting:
@@ -487,14 +494,9 @@ class Task:
         return self.convention.threshold
 
     @property
-    def on_unsupported(self) -> str:
-        """What metrics do at times that the data do not support."""
-        return self.convention.on_unsupported
-
-    @property
     def time_used(self) -> float:
         """Time of interest at which metrics are read: the horizon where that ends before it."""
-        late = self.time > self.horizon and self.on_unsupported == "truncate"
+        late = self.time > self.horizon and self.convention.on_unsupported == "truncate"
         return self.horizon if late else self.time
 
     @property
@@ -528,16 +530,6 @@ def _thinned(curves: SurvivalCurves) -> SurvivalCurves:
     return SurvivalCurves._trusted(curves.times[places], rows, "step", curves.tail)
 
 
-def _cause_of(y: Outcomes, cause: Any) -> int | None:
-    """Return the code of the cause that is asked about; None: one kind of event."""
-    if cause is None:
-        y.of_one_cause("y_test")
-        return None
-    if y.causes is None:
-        raise InputError("cause goes with outcomes of several causes; y_test has one kind of event")
-    return cause_code(cause, y.causes)
-
-
 def _check_horizon(task: Task) -> None:
     if not task.horizon > 0:
         raise UndefinedMetricError("follow-up supports no time above 0: the horizon is 0")
@@ -546,7 +538,7 @@ def _check_horizon(task: Task) -> None:
 def supported_end(task: Task) -> float:
     """Return where metrics that have a horizon stop; refuse where there is none."""
     _check_horizon(task)
-    tau, late = task.tau, task.on_unsupported
+    tau, late = task.tau, task.convention.on_unsupported
     if tau is not None and tau > task.horizon and late != "truncate":
         error = InputError if late == "raise" else UndefinedMetricError
         raise error(

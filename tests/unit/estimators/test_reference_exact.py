@@ -110,7 +110,6 @@ def test_tables_by_hand():
     assert isinstance(ref.subjects, int)
     assert Reference(sg.Outcomes([1.0, 2.0], [1, 0], [0.5, 1.0])).subjects == 1.5
     assert ref.nodes.tolist() == [0, 1, 2, 3, 5, 8]
-    assert ref.gaps.tolist() == [1, 1, 1, 2, 3]
     assert ref.event_times.tolist() == [1, 2, 3, 5]
     survival = [1, 5 / 6, 4 / 6, 4 / 9, 2 / 9]
     assert ref.survival == pytest.approx(survival)

@@ -17,10 +17,10 @@ from ...data.interpolation import Scratch
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...estimators.estimated_g import Derivative
-from ..checks import check_curves, check_times, one_cause
-from ..conventions import Convention
+from ..checks import check_curves, check_times, known_until, one_cause
+from ..conventions import UNSUPPORTED, Convention
 from ..grids import STEPS, equal_steps, grid_weights, snapped
-from ..ipcw import CensoringWeights, check_policy
+from ..ipcw import CensoringWeights
 from ..past_curve import share_of_times
 from ..score import Support
 
@@ -171,17 +171,13 @@ class Status:
         """Whether the estimation of G is part of the contributions."""
         return self._own_g and self.weights.contributions
 
-    @cached_property
-    def _above_floor(self) -> Bools:
-        """Events whose weight moves with G."""
-        return self.weights.at_own_time > self.convention.g_floor
-
     def derivative(
         self, event: Floats, survivors: Floats, columns: slice, own: Floats | None = None
     ) -> Derivative:
         """Derivative by the log weights at some times, without what stays at the floor of G."""
         if self.convention.g_floor > 0:
-            event = np.where(self._above_floor, event, 0.0)
+            above = self.weights.at_own_time > self.convention.g_floor
+            event = np.where(above, event, 0.0)
             survivors = np.where(self._common[columns] > self.convention.g_floor, survivors, 0.0)
         return Derivative(event, survivors, self.times[columns], own)
 
@@ -232,7 +228,8 @@ class Status:
             if self.common_g:
                 largest = max(largest, float(self.survivor_weight.max()))
             reference = self.weights.reference
-            support.counts["lost_events"] = self.weights.lost_events
+            lost = y.event & (self.event_weight == 0) & (y.weight > 0)
+            support.counts["lost_events"] = int(lost.sum())
             support.largest["largest_weight"] = largest
             weight = float(self.weight_at(self.times.size - 1).sum())
             support.shares["mean_weight"] = (
@@ -242,11 +239,6 @@ class Status:
             support.facts["reference_subjects"] = reference.subjects
             support.facts["last_reference_time"] = reference.last_time
         return support
-
-
-def _anybody_weighs(weights: CensoringWeights, times: Floats) -> bool:
-    """Whether G of some subject is above 0, at its event or at the first of the times."""
-    return bool(weights.event_weight.any() or weights.survivors(float(times[0])).any())
 
 
 def make_status(
@@ -270,7 +262,7 @@ def make_status(
     `censoring` may be 1/G of the subjects; `cause` is what is predicted, of several.
     """
     one_of("method", method, METHODS)
-    check_policy(on_unsupported)
+    one_of("on_unsupported", on_unsupported, UNSUPPORTED)
     preset = Convention.of(convention)
     asked_for = one_cause(y_true, curves, y_train, cause, entry=method == "ipcw")
     y_train = asked_for.y_train
@@ -282,7 +274,7 @@ def make_status(
         weights = CensoringWeights(y, y_train, censoring, preset, weight=sampling)
     limit = _administrative(y, censoring_times) if method == "administrative" else None
     horizon = _identified_until(y, weight, method, weights, limit)
-    horizon = min(horizon, _curves_until(checked))
+    horizon = min(horizon, known_until(checked))
     if times is None:
         if not horizon > 0:
             raise UndefinedMetricError(
@@ -302,7 +294,8 @@ def make_status(
         )
     if snap or times is None:
         scored = _on_known_times(scored, y, weight, weights, checked)
-    if weights.by_subject and method == "ipcw" and not _anybody_weighs(weights, scored):
+    asked_g = method == "ipcw" and weights.by_subject
+    if asked_g and not (weights.event_weight.any() or weights.survivors(scored[0]).any()):
         raise UndefinedMetricError(
             "censoring(t, side) is 0 for every subject, so that nobody can be weighted by 1/G"
         )
@@ -335,7 +328,7 @@ def _on_known_times(
     steps = [y.time if weight.all() else y.time[weight > 0]]
     if y.entry is not None:
         steps.append(y.entry[weight > 0])
-    if weights.km is not None and not weights.of_more:
+    if weights.km is not None and weights.whole is None:
         steps.append(weights.km.times)
     given = curves.base if isinstance(curves, ConditionalCurves) else curves
     if given.shared_grid:
@@ -386,11 +379,3 @@ def _identified_until(
         # At the last time nobody's status is known, and there is nothing to divide by.
         end = min(end, float(np.nextafter(y.time[present].max(), -np.inf)))
     return end
-
-
-def _curves_until(curves: SurvivalCurves) -> float:
-    """Where the first curve stops to say anything (`tail="nan"`)."""
-    if curves.tail != "nan":
-        return float("inf")
-    open_end = curves.last_survival > 0
-    return float(curves.last_time[open_end].min()) if open_end.any() else float("inf")

@@ -103,7 +103,7 @@ class Question:
             return None
         if not self.by_entry:
             return self.weights.event_weight
-        g = self.weights.common_at_own_time
+        g = self.weights.common.at(self.y.time, self.convention.event_limit)  # type: ignore[union-attr]
         return np.divide(1.0, g, out=np.zeros(g.size), where=self.y.event & (g > 0))
 
     @property
@@ -238,10 +238,11 @@ class Question:
 
     def contributions(self, found: PairSums) -> Floats | None:
         """Contributions of the subjects, with those through a G estimated from them."""
-        influence, derivative = found.influence, found.anchor_derivative
-        estimated = self.weights.estimated if self.own_g else None
-        if influence is None or derivative is None or estimated is None:
+        influence, estimated = found.influence, self.weights.estimated if self.own_g else None
+        if influence is None or found.anchored is None or estimated is None:
             return influence
+        # How C changes with the logarithm of each anchor's weight.
+        derivative = (found.anchored[0] - found.value * found.anchored[1]) / found.pairs
         if self.convention.g_floor > 0:  # at the floor weights do not move
             moves = self.weights.at_own_time > self.convention.g_floor
             derivative = np.where(moves, derivative, 0.0)
@@ -263,7 +264,7 @@ class Question:
             if lost:
                 support["notes"]["no anchors: events with G = 0"] = lost
             if not weights.by_subject:
-                past = self.anchor & present & (y.time > weights.last_time)
+                past = self.anchor & present & (y.time > weights.common.last_time)  # type: ignore[union-attr]
                 support["events_past_reference"] = int(past.sum())
             used = weights.event_weight * (self.anchor & present)
             support["largest_weight"] = float(used.max(initial=0.0))

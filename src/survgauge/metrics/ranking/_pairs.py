@@ -271,14 +271,6 @@ class PairSums:
         return upper if self.ahead >= self.behind else 1.0 - upper
 
     @property
-    def anchor_derivative(self) -> Floats | None:
-        """How C changes with the logarithm of each anchor's weight."""
-        if self.anchored is None:
-            return None
-        derivative: Floats = (self.anchored[0] - self.value * self.anchored[1]) / self.pairs
-        return derivative
-
-    @property
     def influence(self) -> Floats | None:
         """C without row i is about C less its influence, (credit_i - C total_i) / pairs."""
         if self.credit is None or self.total is None:

@@ -15,11 +15,11 @@ from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...estimators.aalen_johansen import AalenJohansen, coded
-from ...estimators.estimated_g import Derivative, EstimatedG
+from ...estimators.estimated_g import Derivative
 from ...estimators.kaplan_meier import KaplanMeier
-from ..checks import check_curves, check_times, one_cause, read_curves
-from ..conventions import Convention
-from ..ipcw import CensoringWeights, check_policy
+from ..checks import check_curves, check_times, known_until, one_cause, read_curves
+from ..conventions import UNSUPPORTED, Convention
+from ..ipcw import CensoringWeights
 from ..past_curve import share_of_times
 from ..robust_status import happened_at, status_convention, status_support
 from ..score import CurveResult, Score, standard_error
@@ -89,11 +89,6 @@ class AucSetting:
     #: Whether those with an event of another cause are controls.
     controls: str = "without_event"
 
-    @property
-    def estimated_g(self) -> EstimatedG | None:
-        """G, where its estimation is part of the contributions."""
-        return self.weights.estimated if self.stderr == "estimated" else None
-
     @cached_property
     def _other(self) -> Bools:
         """Who had an event of another cause."""
@@ -117,16 +112,8 @@ class AucSetting:
         """1/G(t) of subjects who are event-free past t, 0 where G = 0: one number, or one each."""
         if self.method != "ipcw":
             return np.ones(1)
-        common = self._common_g
-        g = self.weights.survivors(t) if common is None else np.array([common[t]])
+        g = self.weights.survivors(t)
         return np.divide(1.0, g, out=np.zeros(g.shape), where=g > 0)
-
-    @cached_property
-    def _common_g(self) -> dict[float, float] | None:
-        """G(t) at the times asked for, looked up together; None: it depends on the subject."""
-        if self.weights.km is None:
-            return None
-        return dict(zip(self.asked.tolist(), self.weights.survivors_at(self.asked), strict=True))
 
     @cached_property
     def identified_until(self) -> float:
@@ -339,30 +326,22 @@ def _compared(
        Statistics in Medicine 32(30), 5381-5397.
     """
     # Of many subjects every array counts: each is made when it is needed, and changed in place.
-    controls, cases = _below(control, first), float(case.sum())
-    parts = controls.share
+    (parts, controls), cases = _below(control, first), float(case.sum())
     parts *= case
     value = float(parts.sum()) / cases
     if not contributions:
         return value, None
     parts -= value * case
     parts /= cases
-    above = _below(case, first).share
+    above, _ = _below(case, first)
     np.subtract(1.0 - value, above, out=above)
     above *= control
-    above /= controls.total
+    above /= controls
     return value, np.add(parts, above, out=parts)
 
 
-class _Below(NamedTuple):
-    """Share of the weight that is below each subject in risk, and half of what is level with it."""
-
-    share: Floats
-    total: float
-
-
-def _below(weight: Floats | Bools, first: Ints | None) -> _Below:
-    """Add up weights, or count flags, in order of risk.
+def _below(weight: Floats | Bools, first: Ints | None) -> tuple[Floats, float]:
+    """Share of the weight that is below each subject in risk, with half of what is level; and all.
 
     Where all risks differ a subject's own weight is whole: as a rule it is in one role only.
     """
@@ -372,7 +351,7 @@ def _below(weight: Floats | Bools, first: Ints | None) -> _Below:
     total = float(below[-1])  # the last of these sums, so that all is exactly 1
     if first is not None:
         below = np.repeat(below - level / 2, np.diff(first, append=weight.size))
-    return _Below(below / total, total)
+    return below / total, total
 
 
 def _through_g(setting: AucSetting, influence: Floats, t: float) -> Floats | float:
@@ -380,8 +359,8 @@ def _through_g(setting: AucSetting, influence: Floats, t: float) -> Floats | flo
 
     Who was seen by t weighs 1/G(T-) and who is event-free 1/G(t), under delayed entry times G(a).
     """
-    g = setting.estimated_g
-    if g is None:
+    g = setting.weights.estimated
+    if g is None or setting.stderr != "estimated":
         return 0.0
     event = np.where(setting.y.time <= t, influence, 0.0)
     free = np.array([influence.sum() - event.sum()])
@@ -468,7 +447,7 @@ def cumulative_dynamic_auc(
     (0.9167, {'times left out: no cases': 1, 'times left out: no controls': 1})
     """
     one_of("method", method, METHODS)
-    check_policy(on_unsupported)
+    one_of("on_unsupported", on_unsupported, UNSUPPORTED)
     preset = Convention.of(convention)
     one_of("controls", controls, CONTROLS)
     asked_for = one_cause(y_true, risk_or_curves, y_train, cause, entry=method == "ipcw")
@@ -491,9 +470,8 @@ def cumulative_dynamic_auc(
             "limits of G; use stderr='fixed'"
         )
     until = np.inf
-    if isinstance(predicted, SurvivalCurves) and predicted.tail == "nan":
-        open_end = check_curves(predicted, y).last_survival > 0
-        until = float(np.min(predicted.last_time, where=open_end, initial=np.inf))
+    if isinstance(predicted, SurvivalCurves):
+        until = known_until(check_curves(predicted, y))
     setting = AucSetting(
         y, weight, method, preset, weights, check_times(times), on_unsupported, stderr, until,
         asked_for.name, asked_for.competes, controls,
@@ -564,8 +542,8 @@ def robust_auc(task: Task, prediction: Prediction, time: float) -> Score:
     order, first = _by_risk(np.asarray(risk, dtype=np.float64))
     first = np.arange(order.size) if first is None else first
     ahead, behind = np.empty(happened.size), np.empty(happened.size)
-    ahead[order] = _below(control[order], first).share * control.sum()
-    behind[order] = case.sum() * (1.0 - _below(case[order], first).share)
+    ahead[order] = _below(control[order], first)[0] * control.sum()
+    behind[order] = case.sum() * (1.0 - _below(case[order], first)[0])
     value = float(case @ ahead - itself.sum() / 2) / pairs
     each = case * control.sum() + control * case.sum() - 2.0 * itself
     contributions = (case * ahead + control * behind - itself - value * each) / pairs

@@ -15,7 +15,7 @@ from ...data.predictions import RiskScores
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
 from ...estimators.kaplan_meier import RiskTable
 from ...estimators.surrogates import make_setting, margin
-from ..checks import check_curves, one_cause
+from ..checks import check_curves, known_until, one_cause
 from ..conventions import Convention
 from ..intervals import Subjects, refuse_options
 from ..past_curve import share_past
@@ -445,11 +445,7 @@ def concordance_td(
 
 def _refuse_nan_tail(question: Question, curves: SurvivalCurves) -> None:
     """Refuse events past the end of curves that say nothing there."""
-    if curves.tail != "nan":
-        return
-    y, ends = question.y, curves.last_survival
-    # A pair needs both curves, so one open end is enough.
-    until = float(np.min(curves.last_time, where=ends > 0, initial=np.inf))
+    y, until = question.y, known_until(curves)  # a pair needs both curves
     late = question.anchor & (y.time > until) & (y.weight > 0)
     if late.any():
         remedy = "choose another tail for the curves or a smaller tau"

@@ -75,7 +75,7 @@ def _net_benefit(task: Task, prediction: Prediction) -> Score | Terms:
         prediction.curves,
         supported_time(task),
         threshold,
-        on_unsupported=task.on_unsupported,
+        on_unsupported=task.convention.on_unsupported,
         cause=task.cause,
         **task.ipcw,
     )

@@ -26,7 +26,7 @@ def _brier(task: Task, prediction: Prediction) -> Score | Terms:
         task.y,
         prediction.curves,
         [supported_time(task)],
-        on_unsupported=task.on_unsupported,
+        on_unsupported=task.convention.on_unsupported,
         cause=task.cause,
         **task.ipcw,
     ).details
@@ -41,7 +41,7 @@ def _ipa(task: Task, prediction: Prediction) -> Score:
         prediction.curves,
         supported_time(task),
         None if task.cause is None else task.with_g().baseline().curves,
-        on_unsupported=task.on_unsupported,
+        on_unsupported=task.convention.on_unsupported,
         cause=task.cause,
         **task.ipcw,
     )

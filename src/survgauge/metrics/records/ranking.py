@@ -45,7 +45,7 @@ def _auc(task: Task, prediction: Prediction) -> Measured:
         predicted,
         [supported_time(task)],
         stderr=stderr,
-        on_unsupported=task.on_unsupported,
+        on_unsupported=task.convention.on_unsupported,
         cause=task.cause,
         **task.ipcw,
     ).details

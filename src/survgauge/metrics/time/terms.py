@@ -147,7 +147,6 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
             "censored_past_reference": int(np.count_nonzero(late & ~y.event)),
             "events_past_reference": int(np.count_nonzero(late & y.event)),
             "negative_predictions": int(np.count_nonzero(negative)),
-            **({} if setting.cause is None else _competing(setting)),
         },
         facts={
             "reference_subjects": reference.subjects,
@@ -156,6 +155,9 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
             **thinned_out(reference.whole),
         },
     )
+    if setting.cause is not None:
+        competes = y.event & (y.time < setting.value) & (y.weight > 0)
+        found.counts["competing_events"] = int(np.count_nonzero(competes))
     if from_tail is None:
         found.facts["tail_share"] = None
         if y.entry is not None:  # whom the model did not expect to be there
@@ -166,12 +168,6 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
         part = from_tail.sum() if weight is None else np.sum(weight, where=from_tail)
         found.shares["tail_share"] = float(part), _total(weight, len(y))
     return found
-
-
-def _competing(setting: Setting) -> dict[str, int]:
-    """Count the events of other causes before the horizon."""
-    competes = setting.y.event & (setting.y.time < setting.value)
-    return {"competing_events": int(np.count_nonzero(competes & (setting.y.weight > 0)))}
 
 
 def _total(weight: Floats | None, n: int) -> float:

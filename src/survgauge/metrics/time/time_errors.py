@@ -182,7 +182,7 @@ def _score(terms: TimeTerms, setting: Setting) -> TimeScore:
         float(terms.a.sum()) / total,
         terms.convention,
         support,
-        partial(_contributions, terms, setting.weighed),
+        partial(_contributions, terms, y.reweighted(setting.weight)),
         y.weight if y.weighted else None,
         loss=terms.loss,
         weight=terms.weight,

@@ -31,7 +31,10 @@ def auc_design(
         y=y,
         asked=times,
         survivor_weight=lambda t: np.atleast_1d(b(ordered.index(t))),
-        estimated_g=None if censoring == "fixed" else EstimatedG(y, kind=censoring),
+        stderr="estimated",
+        weights=SimpleNamespace(
+            estimated=None if censoring == "fixed" else EstimatedG(y, kind=censoring)
+        ),
     )
     sums = [[part.sum() for part in subjects.at(t, setting.survivor_weight(t))] for t in ordered]
     setting.cases_total, setting.controls_total = np.array(sums).T
