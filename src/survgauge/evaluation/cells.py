@@ -34,6 +34,7 @@ from ..metrics.score import (
     standard_error,
 )
 from ..metrics.task import Task
+from ..metrics.time.terms import LOST, TAIL_SHARE, UNSEEN
 from .inference import Comparison, Withheld, bootstrap_stderr, compare_pair, withheld_columns
 from .warnings import EvaluationWarning, warned
 
@@ -169,8 +170,6 @@ def interval_of(
     return interval(value, stderr, confidence, scale, size=size, freedom=freedom)
 
 
-#: Share of predicted times read off a tail above which it is worth a word.
-TAIL_SHARE = 0.10
 #: Share of subjects observed past the floor of G above which it is worth a word.
 PAST_FLOOR = 0.10
 #: Largest weight above which a handful of subjects may decide.
@@ -342,11 +341,6 @@ def check_agreement(scores: Iterable[Any]) -> list[EvaluationWarning]:
 
 #: How curves may go on after their last time; they stop, fall on a line, or at a rate.
 ASSUMPTIONS = ("hold", "linear", "exponential")
-#: Share of the reference set that may be event-free at the end of its follow-up, and share that may
-#: be lost before anybody but a handful is left. With 2 % and 5 % at the end intervals covered 4 to
-#: 78 % and 0 to 26 % (800 subjects), with 6 % and more lost 0 to 80 %; see
-#: docs/explanation/conventions.md.
-UNSEEN, LOST = 0.01, 0.05
 
 
 def open_ended(metric: Metric, task: Task) -> bool:

@@ -50,6 +50,22 @@ def test_follow_up_past_the_last_event_withholds_nothing() -> None:
         assert np.isnan(row["tail_low"])
 
 
+@pytest.mark.parametrize("end", [9.0, 20.0, 1e6])
+def test_functions_withhold_the_same_intervals(end: float) -> None:
+    y, x = draw(300, 0, end)
+    train, _ = draw(300, 1, end)
+    model = curves(x, 0.5, min(end, 60.0))
+    ev = sg.evaluate(model, y, y_train=train, metrics=OPEN + BLIND)
+    for row in ev.rows():
+        error = sg.mae if row["metric"].startswith("mae") else sg.rmse
+        method = row["metric"].split("_", 1)[1]
+        found = error(y, model, y_train=train, method=method)
+        assert found.interval() == pytest.approx((row["low"], row["high"]), nan_ok=True)
+        assert np.isfinite(error(y, model, y_train=train, method=method, tau=8.0).interval()).all()
+    known = sg.mae(y, model, method="true", true_time=y[0])
+    assert np.isfinite(known.interval()).all()
+
+
 @pytest.mark.parametrize("end", [9.0, 20.0])  # about 45 % and 3 % are event-free then
 def test_an_open_end_withholds_every_error_without_a_horizon(end: float) -> None:
     ev = evaluated(end, metrics=[*OPEN, *BLIND, "ibs", "mae_within"])
