@@ -55,6 +55,42 @@ def test_the_first_screen_has_a_drawn_chart(
     tab.check_quiet()
 
 
+#: Texts of drawings that lie on each other, or stick out of their drawing.
+_CLASHES = """() => [...document.querySelectorAll('.plot svg')].flatMap((svg) => {
+  const frame = svg.getBoundingClientRect();
+  const texts = [...svg.querySelectorAll('text')].filter((text) => text.textContent.trim())
+    .map((text) => [text.textContent, text.getBoundingClientRect()]);
+  const out = texts.filter(([, r]) => r.left < frame.left - 1 || r.right > frame.right + 1);
+  return [...out.map(([text]) => text), ...texts.flatMap(([one, a], i) => texts.slice(i + 1)
+    .filter(([, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5
+      && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3.5)
+    .map(([other]) => `${one} | ${other}`))];
+})"""
+
+
+@pytest.mark.parametrize("width", [1200, 800, 390])
+def test_no_text_of_a_chart_lies_on_another(
+    open_tab: Any, tmp_path: Path, width: int, path: Path
+) -> None:
+    rng = np.random.default_rng(4)
+    x, grid = rng.normal(size=120), np.linspace(0, 900, 20)
+    event, censoring = rng.exponential(300 * np.exp(-0.7 * x)), rng.uniform(0, 900, 120)
+    y = sg.Outcomes(np.minimum(event, censoring), event <= censoring)
+    rates = np.exp(0.7 * x)[:, None] / 300 * grid
+    many = {f"a model with a long name {k}": np.exp(-rates * (0.7 + 0.1 * k)) for k in range(8)}
+    curves = {name: sg.SurvivalCurves(grid, values) for name, values in many.items()}
+    ev = sg.evaluate(curves, y, unit="days", tau=500.0)
+    for page in (path, Path(ev.to_html(tmp_path / "many.html"))):
+        tab = open_tab(page, folded=True)
+        tab.page.set_viewport_size({"width": width, "height": 844})
+        if tab.page.locator("#unfold").count():
+            tab.page.click("#unfold")
+        tab.page.wait_for_timeout(500)
+        assert tab.page.evaluate(_CLASHES) == []
+    names = tab.texts("button.chip")
+    assert len(set(names)) == len(names)  # names that differ at their end can be told apart
+
+
 def test_the_first_table_has_at_most_six_metrics_in_three_digits(open_tab: Any, path: Path) -> None:
     tab = open_tab(path, folded=True)
     assert 2 <= tab.page.locator("#glance thead th").count() <= 7

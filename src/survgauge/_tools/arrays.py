@@ -38,7 +38,7 @@ def numbers(values: Any, argument: str, *, ndim: int = 1) -> NDArray[Any]:
         missing = np.array([is_missing(item) for item in array.flat], bool).reshape(array.shape)
         odd = next((item for item in array[~missing] if not _is_numeric(item)), None)
         if odd is not None:
-            told = f"{type(odd).__name__} {odd!r}"
+            told = f"{type(odd).__name__} {shown(odd)}"
             raise InputError(f"{argument} must be numbers; got {told}{_in_a_unit(odd)}")
         array = np.where(missing, np.nan, array).astype(np.float64)
     if array.dtype.kind not in "fiub":

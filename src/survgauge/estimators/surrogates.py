@@ -234,8 +234,8 @@ METHODS: dict[str, Method] = {
             "dr",
             dr,
             "doubly robust",
-            "counts with its expected error over all times that are still possible, which weighted "
-            "events correct",
+            "counts with its expected error over all times that are still possible, corrected by "
+            "weighted events",
             reference="this package, after Robins and Rotnitzky (1992)",
             looks_up=True,
             reads_g=True,

@@ -135,12 +135,9 @@ def _assumed_censoring(task: Task, counts: SubjectCounts, features: bool) -> dic
         }
     if features:
         return {}
-    how = (
-        "" if task.sample_weight is not None else "; give features (X_test=, X_train=) to check it"
-    )
+    how = "" if task.sample_weight is not None else ": pass X_test= and X_train= to check it"
     return {
-        "assumes": "Censoring is assumed not to depend on the covariates of the models, which was "
-        f"not checked{how}."
+        "assumes": f"Censoring is assumed not to depend on covariates. This was not checked{how}."
     }
 
 

@@ -50,9 +50,19 @@ def at_least(p: float | None, several: bool) -> str:
     """Say the least of several p-values; none is above 1.
 
     >>> at_least(0.2, True), at_least(1.0, True)
-    ('p = 0.200 or more', 'p = 1.000')
+    ('smallest p = 0.200', 'p = 1.000')
     """
-    return f"p {relation(p)}{' or more' * (several and p is not None and p < 0.9995)}"
+    return f"{'smallest ' * (several and p is not None and p < 0.9995)}p {relation(p)}"
+
+
+def at_most(p: float) -> str:
+    """Say the largest of several p-values.
+
+    >>> at_most(0.02), at_most(1e-9)
+    ('largest p = 0.020', 'every p < 0.001')
+    """
+    told = relation(p)
+    return f"{'every' if told.startswith('<') else 'largest'} p {told}"
 
 
 # -- the time beside a number: when it was read, or where it stops -----------------------------
@@ -147,13 +157,13 @@ def title_of(row: Mapping[str, Any]) -> str:
     """Return the name for people of a row's metric, with the threshold of a decision.
 
     >>> title_of({"metric": "net_benefit", "convention": {"threshold": 0.4}})
-    'Net benefit from a risk of 40 % on'
+    'Net benefit at a threshold of 40 %'
     """
     metric = REGISTRY[row["metric"]]
     threshold = (row.get("convention") or {}).get("threshold") if metric.reads_threshold else None
     if threshold is None:
         return metric.title
-    return f"{metric.title} from a risk of {100 * threshold:g} % on"
+    return f"{metric.title} at a threshold of {100 * threshold:g} %"
 
 
 def titled(row: Mapping[str, Any], unit: str = "") -> str:

@@ -11,6 +11,7 @@ from .phrases import (
     DIGITS,
     amount,
     at_least,
+    at_most,
     in_brackets,
     interval_text,
     listed,
@@ -126,7 +127,7 @@ class _Words:
         if self.metric.reads_threshold:
             rows = [row for row in data["metrics"] if cell_of(row) == v.cell]
             known = [row["convention"]["threshold"] for row in rows if row["convention"]]
-            self.when += "".join(f" from a risk of {100 * risk:g} % on" for risk in known[:1])
+            self.when += "".join(f" and a threshold of {100 * risk:g} %" for risk in known[:1])
 
     def sentences(self) -> list[str]:
         """Return the best models with their values, the comparisons, and what is in doubt."""
@@ -318,7 +319,7 @@ class _Words:
         more = len(rest) - _MOST_MODELS
         names += [f"{more} more model{'s' * (more > 1)}"] if more > 0 else []
         largest = max((o.p_value for o in rest if o.p_value is not None), default=None)
-        sure = "" if largest is None else f"p {relation(largest)} at the most"
+        sure = "" if largest is None else at_most(largest)
         by = f"{number(gaps[0], DIGITS)} to {amount(gaps[-1], self.unit)}"
         return f"{by} better than {listed(names)}{in_brackets(sure, adjusted_for(rest[0]))}"
 
@@ -328,7 +329,7 @@ class _Words:
         if not other.twin:
             return other.model
         named = estimate.lower() in other.model.lower()
-        return f"{other.model}, the {'' if named else f'{estimate} '}baseline"
+        return f"the {'' if named else f'{estimate} '}baseline {other.model}"
 
     def _compared(self, other: Against) -> str:
         """Compare with another model as a part of a sentence."""
@@ -385,7 +386,7 @@ class _Words:
         if v.missing:
             one = len(v.missing) == 1
             found.append(
-                f"{listed(list(v.missing))} {'has' if one else 'have'} no value of this metric "
-                f"and {'is' if one else 'are'} not compared."
+                f"{listed(list(v.missing))} {'has' if one else 'have'} no value of this metric, "
+                f"so {'it is' if one else 'they are'} not compared."
             )
         return found

@@ -109,7 +109,7 @@ class TippingPoint:
         tau, names = self.kendall_tau, [name.capitalize() for name in self.by_copula]
         if tau is None:
             return (
-                f"{start} would be the same if {what}{beyond} with any Kendall's tau up to "
+                f"{start} would stay the same if {what}{beyond}, up to a Kendall's tau of "
                 f"{self.largest:g} ({', '.join(names)} copula)."
             )
         kind = str(self.copula).capitalize()

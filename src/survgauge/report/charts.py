@@ -263,7 +263,8 @@ def _spec(chart: Chart) -> Spec:
     shared: dict[str, list[str]] = {}
     for name, reason in chart.left_out.items():
         shared.setdefault(reason, []).append(name)
-    said += [f"Not shown: {', '.join(names)} ({reason})." for reason, names in shared.items()]
+    hidden = [f"{', '.join(names)} ({reason})" for reason, names in shared.items()]
+    said += [f"Not shown: {'; '.join(hidden)}."] if hidden else []
     said += [
         f"A sample of {MOST_POINTS} of those is drawn: {written(mark.label)}."
         for panel in chart.panels

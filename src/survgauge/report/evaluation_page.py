@@ -58,15 +58,16 @@ _SECTIONS = {
                     "Is one model clearly better than another, and by how much?"),
     "calibration": ("Calibration", "Do the predicted probabilities come true?"),
     "decisions": ("Decisions and risk groups",
-                  "Is it worth deciding by the models, and how do the groups that they make fare?"),
+                  "Do the models improve decisions, and how do their risk groups fare?"),
     "errors": ("Errors in time", "How far off are the predicted times, for whom and when?"),
     "probabilities": ("Probabilities and ranking over time",
                       "How good are probabilities and ranking at early and at late times?"),
-    "subjects": ("Single subjects", "What did the models say about a subject, and what happened?"),
+    "subjects": ("Single subjects",
+                 "What did the models predict for a subject, and what happened?"),
     "support": ("Support",
                 "How long were subjects followed, and up to when can the numbers be trusted?"),
     "metrics": ("Metrics with intervals",
-                "How sure is each number, and how does it stand to {estimate}?"),
+                "How certain is each number, and how does it compare with {estimate}?"),
     "numbers": ("All numbers", "Every metric of every model, and how it was computed."),
     "provenance": ("Where this comes from", "Date, version, call, and checksums of the files."),
 }  # fmt: skip
@@ -87,8 +88,8 @@ _NO_CHARTS = tag(
     class_="soft small",
 )
 _COMPARED = (
-    "All models are compared on the same subjects. A filled mark is a clear difference, a hollow "
-    "mark is none."
+    "All models are compared on the same subjects. Filled marks are clear differences, hollow "
+    "marks are not."
 )
 _ADJUSTED = " Intervals and p-values are adjusted for the number of pairs of models (Bonferroni)."
 
@@ -165,7 +166,7 @@ def _first(data: dict[str, Any], charts: Figures) -> list[Section]:
         need = ("errors", "probabilities", "calibration", "subjects")
         missing = None if any(charts.get(name) for name in need) else _NO_CHARTS
         what = meaning(data)
-        about = tag("details", tag("summary", "What the error is"), paragraphs(what))
+        about = tag("details", tag("summary", "What this error means"), paragraphs(what))
         body = join(glance(data), about if what else None, missing)
         found.append(Section("models", "Models at a glance", body))
     doubts = [*told[_MOST_SENTENCES:], *[assumed] * (assumed in everybody)]
@@ -232,13 +233,14 @@ def _trust(data: dict[str, Any], doubts: list[str]) -> Markup:
     told += [tipping["sentence"]] if tipping else []
     good = None
     if not first:
-        good = "No warning is about the numbers in the table above."
+        good = "No warning concerns the numbers in the table above."
     if not warnings:
         good = "No warning: the follow-up supports every number on this page."
     title = f"Notes, and warnings about other numbers ({len(rest)} of {len(warnings)})"
     return join(
-        _warning_list(first, data) if first else tag("p", good),
+        _warning_list(first, data) if first else None,
         paragraphs(told),
+        None if first else tag("p", good),
         tag("details", tag("summary", title), _warning_list(rest, data)) if rest else None,
     )
 
@@ -303,8 +305,7 @@ def _support(data: dict[str, Any]) -> Markup:
         f"{support['events_past_horizon']:,} of them with an event{any_cause}",
     }
     if weighted:
-        told = "subjects that one subject stands for"
-        known["Largest weight"] = f"{number(largest)} {told}"
+        known["Largest weight"] = f"one subject stands for {number(largest, 3)}"
     if tails:
         shares = ", ".join(f"{model} {100 * share:.0f} %" for model, share in tails.items())
         known["Medians extrapolated beyond the curve"] = shares
@@ -340,14 +341,14 @@ def _provenance(data: dict[str, Any]) -> Markup | None:
 #: Columns after that of the metric: what each shows, and how that is written.
 _COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
     "Bias": ("relative_bias", signed),
-    "Off": ("off", share),
+    "Largest bias": ("off", share),
     "RMSE": ("relative_rmse", share),
     "Kendall's tau": ("tau", partial(number, digits=2)),
     "Best pick": ("best", share),
     "Loss": ("relative_loss", share),
 }
 #: Of them, those that a single model has.
-_OF_ONE = ("Bias", "Off", "RMSE")
+_OF_ONE = ("Bias", "Largest bias", "RMSE")
 #: What begins the section on landmarks.
 _LANDMARKS = (
     "At each landmark those are evaluated who are at risk then, with predictions given being "
@@ -365,7 +366,7 @@ def audit_part(data: dict[str, Any]) -> tuple[Section, list[Spec]]:
     scenarios = dict.fromkeys(row["scenario"] for row in data["table"])
     told = (
         "Event and censoring times were drawn for the test subjects in scenarios in which the "
-        f"truth is known: {', '.join(scenarios)}. Means are over those with independent censoring, "
+        f"truth is known: {'; '.join(scenarios)}. Means are over those with independent censoring, "
         "in which each kind of scenario has equal weight."
     )
     lead, *tables = _audit_words(data)
@@ -413,7 +414,7 @@ def _audit_words(data: dict[str, Any]) -> list[Markup]:
         label = (
             f"{what} {within(one['horizon'], data['unit'])}: means over the scenarios with "
             "independent censoring, all but Kendall's tau as shares of the true error (best pick: "
-            "of the draws). Off is the largest bias in a kind of scenario, without its sign."
+            "of the draws). The largest bias is that in any kind of scenario, without its sign."
         )
         body = [
             table_row(

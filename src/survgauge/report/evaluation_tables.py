@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from .._tools.text import number, p_text
 from ..data.causes import EventWords, cause_label, counted_events
+from ..evaluation.groups import is_small
 from ..evaluation.inference import log_log_band
 from ..evaluation.phrases import (
     Column,
@@ -44,6 +46,8 @@ MOST_COLUMNS, _DIGITS = 6, 3
 MOST_ROWS = 1500
 #: Models in a card, and models or groups that a sentence names.
 _MOST_MODELS, _MOST_NAMES = 12, 6
+#: Values that a sentence repeats from the table.
+_MOST_VALUES = 3
 #: Share of censored subjects above which pseudo-observations are known to be biased.
 _HALF = 0.5
 _BIASED = (
@@ -143,8 +147,9 @@ def head_note(data: dict[str, Any], row: Row) -> str:
 def _cell(row: Row | None, standing: dict[Any, str], digits: int) -> Markup:
     """A value with its interval."""
     if row is None:
-        return number_cell("n/a", None, class_="number soft")
+        return number_cell("n/a", None, class_="number behind")
     kind = standing.get((cell_of(row), row["model"]), "")
+    kind = "behind" if row["value"] is None else kind
     look = f"number {kind}".strip()
     return number_cell(shown(row, digits), row["value"], limits(row, digits), class_=look)
 
@@ -283,9 +288,8 @@ def what_happened(data: dict[str, Any]) -> Markup | None:
         *most, last = words.others
         others = f"{', '.join(most)} or {last}" if most else last
         told += (
-            f" Who has an event of {others} cannot have {words.the_event} any more: such events "
-            "compete with it and are not counted as censored, which would overstate its "
-            "probability."
+            f" After an event of {others}, {words.the_event} can no longer happen. Such events "
+            "compete with it; counting them as censored would overstate its probability."
         )
     events, rows = support["events_by_cause"], support.get("incidence") or []
     times = list(dict.fromkeys(row["time"] for row in rows))
@@ -350,6 +354,8 @@ def off_target(data: dict[str, Any]) -> list[str]:
         metric = REGISTRY[rows[0]["metric"]]
         values = [
             row["model"] + in_brackets(f"{number(row['value'], _DIGITS)}, {limits(row, _DIGITS)}")
+            if len(rows) <= _MOST_VALUES
+            else row["model"]
             for row in rows
         ]
         means = metric.above if above else metric.below
@@ -378,7 +384,9 @@ def meaning(data: dict[str, Any]) -> list[str]:
         why = " (the last time that the data support)" * (stop == support["horizon"])
         stopped = f" Predicted and observed times after {until}{why} count as {until}."
         if words.cause is not None:
-            never = f" Who has an event of another cause never has {words.the_event}: it counts as"
+            never = (
+                f" After an event of another cause, {words.the_event} never happens and counts as"
+            )
             stopped += f"{never} {until}."
     found = [
         "The error is the distance from the predicted time (for curves: the median) to the "
@@ -394,28 +402,33 @@ def group_words(data: dict[str, Any]) -> list[str]:
     `data` comes from `Evaluation.to_dict`.
     """
     metric, found = headline(data), []
+    small = {name for name, size in data["support"].get("groups", {}).items() if is_small(size)}
     best = {
         cell[0]: row["model"]
         for cell, row in best_rows(data["metrics"]).items()
-        if cell[1] == metric and cell[0] is not None
+        if cell[1] == metric and cell[0] is not None and str(cell[0]) not in small
     }
-    if len(data["models"]) > 1 and best:
+    if not best:
+        return []
+    large = {str(group) for group in best}
+    many = f"{len(best)} group{'s' * (len(best) > 1)}"
+    if len(data["models"]) > 1:
         wins = Counter(best.values()).most_common()
         named = [f"{model} in {count}" for model, count in wins[:_MOST_NAMES]]
         if len(wins) > _MOST_NAMES:
             named.append(f"other models in {sum(count for _, count in wins[_MOST_NAMES:])}")
-        many = f"{len(best)} groups" if len(best) > 1 else "1 group"
         title = f"{REGISTRY[metric].title}{EventWords.of(data['support']).of_cause}"
-        found.append(f"Best by {title} in {many}: {listed(named)}.")
+        size = " of at least 30 subjects and 10 events" if small else ""
+        found.append(f"Best by {title} in {many}{size}: {listed(named)}.")
         if data["confidence"] is not None:
-            differ = _clear(data, data["comparisons"], metric)
+            differ = _clear(data, data["comparisons"], large)
             told = f" ({listed(differ)})" if 0 < len(differ) <= _MOST_NAMES else ""
             where = f"in {len(differ)} of {many}{told}" if differ else "in no group"
             which = "The two models" if len(data["models"]) == 2 else "Two models"
             found.append(f"{which} differ clearly {where}.")
     losses = [row for row in data["baseline_comparisons"] if row["metric"] == metric]
     if data["confidence"] is not None and losses:
-        ahead = _clear(data, [r for r in losses if (r["difference"] or 0.0) < 0], metric)
+        ahead = _clear(data, [r for r in losses if (r["difference"] or 0.0) < 0], large)
         some = f"In {len(ahead)} of {many}, a model is" if ahead else "In no group is a model"
         baseline = EventWords.of(data["support"]).baseline
         found.append(
@@ -425,16 +438,16 @@ def group_words(data: dict[str, Any]) -> list[str]:
     return found
 
 
-def _clear(data: dict[str, Any], rows: list[Row], metric: str) -> list[str]:
-    """Return the groups with a clear difference among some rows."""
-    level = 1 - data["confidence"]
-    groups = (
+def _clear(data: dict[str, Any], rows: list[Row], groups: Collection[str]) -> list[str]:
+    """Return the groups, of those given, with a clear difference by the metric to judge by."""
+    metric, level = headline(data), 1 - data["confidence"]
+    found = (
         str(row["group"])
         for row in rows
-        if row["metric"] == metric and row.get("group") is not None
+        if row["metric"] == metric and str(row.get("group")) in groups
         if row["p_simultaneous"] is not None and row["p_simultaneous"] < level
     )
-    return list(dict.fromkeys(groups))
+    return list(dict.fromkeys(found))
 
 
 # -- the card of a notebook ------------------------------------------------------------------------

@@ -175,12 +175,12 @@ def lead(
     first, closest = name(order["metric"]), name(size["metric"])
     if len(rows) == 1:
         return (
-            f"{first} orders the models with a mean Kendall's tau of {tau:.2f} with the "
+            f"{first} ranks the models with a mean Kendall's tau of {tau:.2f} with the "
             f"true order over {sets}, and is off by {far} on average."
         )
     among = "" if len(rows) == len(data["summary"][truth]) else "Of the metrics without settings, "
     parts = [
-        f"{among}{first} orders the models most as the truth does (mean Kendall's tau "
+        f"{among}{first} ranks the models most like the truth (mean Kendall's tau "
         f"{tau:.2f} over {sets}){_beside(order, name)}.",
         f"{'It' if size['metric'] == order['metric'] else closest} is closest to the true "
         f"value (off by {far} on average){_beside(size, name)}.",

@@ -183,7 +183,7 @@ def shaded(
 
 def facts(found: dict[str, object]) -> Markup:
     """Show facts in two columns; those that are None are left out."""
-    rows = [table_row(name, value) for name, value in found.items() if value is not None]
+    rows = [table_row(name, tag("td", value)) for name, value in found.items() if value is not None]
     return tag("div", tag("table", tag("tbody", *rows), class_="facts"), class_="table")
 
 
@@ -340,7 +340,7 @@ def _document(title: str, body: Markup, data: dict[str, Any]) -> str:
 
 def _json(data: dict[str, Any]) -> str:
     """JSON that cannot end the element it stands in."""
-    rules = (palette.css(), asset("style.css"))
+    rules = (palette.css(), re.sub(r"/\*.*?\*/", "", asset("style.css")))
     blocks = "".join(rule.partition(":root {")[2].partition("}")[0] for rule in rules)
     # Colours of the light page, for figures that leave it.
     light = dict(re.findall(r"--([\w-]+):\s*([^;]+);", blocks))

@@ -164,8 +164,8 @@ def test_a_comparison_that_nothing_turns():
     found = sg.tipping_point(np.full(300, 0.6), np.full(300, 50.0), y, largest=0.7, copulas="frank")
     assert (found.kendall_tau, found.copula, found.by_copula) == (None, None, {"frank": None})
     assert [tau for tau, _ in found.curves["frank"]][::14] == [-0.7, 0.7]
-    assert "would be the same if" in found.sentence("days")
-    assert "any Kendall's tau up to 0.7 (Frank copula)" in found.sentence("days")
+    assert "would stay the same if" in found.sentence("days")
+    assert "up to a Kendall's tau of 0.7 (Frank copula)" in found.sentence("days")
 
 
 def test_equal_models_turn_at_once():

@@ -157,14 +157,14 @@ def test_twelve_models_are_all_told_of() -> None:
     first, second = told(values)
     assert first.startswith("m0 is best: ")
     assert second == (
-        "It is 20.0 to 220 days better than m1, m2, m3, m4 and 7 more models (p < 0.001 at the "
-        "most, adjusted for 66 pairs of models)."
+        "It is 20.0 to 220 days better than m1, m2, m3, m4 and 7 more models (every p < 0.001, "
+        "adjusted for 66 pairs of models)."
     )
 
 
 def test_a_model_without_a_value_is_not_compared() -> None:
     assert told({"a": 100.0, "b": 110.0, "c": None})[-1] == (
-        "c has no value of this metric and is not compared."
+        "c has no value of this metric, so it is not compared."
     )
     assert told({"a": None}) == ["No metric has a value on these data and predictions."]
 

@@ -196,7 +196,7 @@ def test_a_kaplan_meier_of_the_user_is_recognised(size: int | None, interpolatio
     assert ev.support["same_as_baseline"] == ["km"]
     assert {row["model"] for row in ev.baseline_comparisons()} == {"good"}
     assert ev.verdict.count("Kaplan-Meier") == 1
-    assert "better than km, the Kaplan-Meier baseline (" in ev.verdict
+    assert "better than the Kaplan-Meier baseline km (" in ev.verdict
 
 
 def test_other_models_are_not_taken_for_the_baseline() -> None:
@@ -245,11 +245,11 @@ def test_values_that_look_the_same_are_marked() -> None:
 def test_without_features_the_assumption_about_censoring_is_said() -> None:
     y, x = draw(300, 0, 20.0)
     train, _ = draw(300, 1, 20.0)
-    said = "Censoring is assumed not to depend on the covariates of the models"
+    said = "Censoring is assumed not to depend on covariates"
     options = {"y_train": train, "metrics": ["mae_within", "harrell"]}
     ev = sg.evaluate({"m": curves(x, 0.5, 20.0)}, y, **options)
     assert ev.support["assumes"].startswith(said)
-    assert ev.verdict.endswith("give features (X_test=, X_train=) to check it.")
+    assert ev.verdict.endswith("pass X_test= and X_train= to check it.")
     assert said in evaluation_html(ev).replace("\u00a0", " ")
     study = ev.study()
     assert said in " ".join(study.table_two.notes)

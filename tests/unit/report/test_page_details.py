@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -29,6 +30,17 @@ def test_the_arrow_of_a_column_stays_with_its_title(page):
     arrows = re.findall(r'button::after { content: "([^"]+)"; color', page)
     assert len(arrows) == 3
     assert all(arrow.startswith("\\a0\\21") for arrow in arrows)
+
+
+def test_the_call_stands_in_a_cell_of_its_row(page):
+    assert re.search(r">Call</th><td><code>survgauge\.evaluate\(", page)
+
+
+def test_drawings_that_leave_the_page_have_colours_only(page):
+    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    assert {"soft", "ink", "card", "page", "line"} <= set(data["light"])
+    for value in data["light"].values():
+        assert re.fullmatch(r"#[0-9a-f]{3,6}|\d+, \d+, \d+", value), value
 
 
 def test_a_bare_command_shows_the_help(capsys):
@@ -91,3 +103,10 @@ def test_bands_over_time_stay_in_the_range_of_the_metric(weighted):
 def test_a_heading_is_printed_with_what_it_heads(page):
     printed = page.partition("@media print")[2]
     assert re.search(r"section > div:has\(> h2\) \{ break-after: avoid; \}", printed)
+
+
+def test_a_message_about_numbers_is_short():
+    values = {"relapse": np.zeros((40, 9)), "death": np.ones((40, 9))}
+    with pytest.raises(sg.InputError, match="values must be numbers; got dict") as raised:
+        sg.IncidenceCurves(np.arange(9.0), values)
+    assert len(str(raised.value)) < 100

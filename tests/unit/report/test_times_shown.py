@@ -131,7 +131,7 @@ def test_net_benefit_is_named_with_its_threshold_everywhere():
     names = ["net_benefit", "brier"]
     by = np.arange(len(y)) % 2
     ev = sg.evaluate(models, y, y_train=y_train, metrics=names, time=200, threshold=0.4, by=by)
-    told = "Net benefit from a risk of 40 % on"
+    told = "Net benefit at a threshold of 40 %"
     for text in (str(ev), ev.to_text()):
         named = re.findall(r"^(?:\S+  +)?Net benefit.*  at 200  .*$", text, flags=re.M)
         assert len(named) >= 1

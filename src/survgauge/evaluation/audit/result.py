@@ -371,7 +371,7 @@ def _means(audit: Audit, found: Risk, width: int, most: int | None = None) -> st
         ]
         for row in rows[:most]
     ]
-    header = ["metric", "bias", "off", "rmse", "tau", "best pick", "loss"]
+    header = ["metric", "bias", "max bias", "rmse", "tau", "best pick", "loss"]
     if len(audit.models) < 2:  # no order, nothing to pick
         header, cells = header[:4], [row[:4] for row in cells]
     more = len(rows) - len(cells)

@@ -1,5 +1,5 @@
 "use strict";
-// Draws the descriptions of survgauge.displays.description as SVG, for a width. Every text is set as text,
+// Draws the descriptions of survgauge.report.displays.description as SVG, for a width. Every text is set as text,
 // every colour is a variable of the page, so that dark pages and paper need no second drawing.
 const Charts = (() => {
   const SVG = "http://www.w3.org/2000/svg";
@@ -75,7 +75,7 @@ const Charts = (() => {
   }
 
   const known = (v) => v !== null && v !== undefined && Number.isFinite(v);
-  // Looks of the models, from survgauge.displays.palette: colours are variables of the page.
+  // Looks of the models, from survgauge.report.displays.palette: colours are variables of the page.
   let LOOKS = { colours: 1, shades: 1, dashes: [""], markers: ["dot"] };
   const use = (looks) => { LOOKS = looks; };
   // Of models and of shades: name of their colours, number, and how many colours there are.
@@ -236,7 +236,12 @@ const Charts = (() => {
     const every = Math.max(1, Math.ceil(((widest + 8) * ticks.length) / room));
     return ticks.map((tick, k) => [...tick, k]).filter((tick, k) => k % every === 0);
   }
-  const rightOf = (panel) => Math.max(12, ...panel.rows.map((row) => (row.beside ? Math.max(...rowsOf(row.beside).map(textWidth)) + 24 : 0)));
+  // Room for what stands beside the rows, and for half of the last number below the axis.
+  function rightOf(panel, domain) {
+    const last = (panel.x.ticks || numbered(domain, 8)).at(-1);
+    const beside = panel.rows.map((row) => (row.beside ? Math.max(...rowsOf(row.beside).map(textWidth)) + 24 : 0));
+    return Math.max(12, last ? textWidth(last[1]) / 2 + 6 : 0, ...beside);
+  }
   function numbered(domain, count) {
     let found = ticks(Math.min(...domain), Math.max(...domain), count);
     // A single number does not make a scale.
@@ -577,10 +582,11 @@ const Charts = (() => {
     const columns = Math.max(1, Math.min(spec.columns, panels.length, Math.floor(width / CELL)));
     const cell = width / columns;
     const domain = domains(panels, spec.shared);
-    // Panels below each other begin and end alike.
-    const widest = (j, of) => Math.max(0, ...panels.map((panel, k) => (k % columns === j || spec.shared ? of(panel, k) : 0)));
-    const left = Array.from({ length: columns }, (_, j) => widest(j, (panel, k) => leftOf(panel, domain[k].y, cell)));
-    const right = Array.from({ length: columns }, (_, j) => widest(j, rightOf));
+    // Panels below each other begin and end alike, those with rows of names apart from the others.
+    const alike = (a, b) => Boolean(a.rows.length) === Boolean(b.rows.length);
+    const widest = (at, of) => Math.max(0, ...panels.map((panel, k) => ((k % columns === at % columns && alike(panel, panels[at])) || spec.shared ? of(panel, k) : 0)));
+    const left = panels.map((_, at) => widest(at, (panel, k) => leftOf(panel, domain[k].y, cell)));
+    const right = panels.map((_, at) => widest(at, (panel, k) => rightOf(panel, domain[k].x)));
     const marks = panels.flatMap((panel) => panel.marks);
     let upper = legend(node("svg"), marks, width) + 8;
     const places = [];
@@ -588,12 +594,12 @@ const Charts = (() => {
       const row = panels.slice(k, k + columns);
       const last = spec.shared !== "x" || k + columns >= panels.length;
       const head = 15 + LINE * Math.max(0, ...row.map((panel) => (panel.title ? rowsOf(panel.title).length : 0)));
-      const body = Math.max(...row.map((panel, j) => tall(panel, domain[k + j], cell - left[j] - right[j])));
+      const body = Math.max(...row.map((panel, j) => tall(panel, domain[k + j], cell - left[k + j] - right[k + j])));
       const foot = last ? Math.max(...row.map(footOf)) : 10;
       row.forEach((panel, j) => {
         const start = j * cell;
         const top = upper + head;
-        places.push({ start, end: start + cell, upper, lower: top + body + foot, left: start + left[j], right: start + left[j] + equalWidth(panel, cell - left[j] - right[j]), top, bottom: top + body, edge: { last, first: j === 0 || spec.shared !== "y" } });
+        places.push({ start, end: start + cell, upper, lower: top + body + foot, left: start + left[k + j], right: start + left[k + j] + equalWidth(panel, cell - left[k + j] - right[k + j]), top, bottom: top + body, edge: { last, first: j === 0 || spec.shared !== "y" } });
       });
       upper += head + body + foot;
     }
@@ -641,5 +647,5 @@ const Charts = (() => {
     return [head, ...rows].map((row) => row.filter((_, k) => used[k]));
   }
 
-  return { use, draw, framed, table, format, swatch, node, colour };
+  return { use, draw, framed, table, format, swatch, node, colour, shorten };
 })();

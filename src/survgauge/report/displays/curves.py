@@ -48,6 +48,8 @@ from .palette import shade
 _FIGURE = "a figure of curves"
 #: The most ticks of the axis of time, and letters of a name beside numbers.
 _MOST_TICKS, _SHORT = 6, 16
+#: Models whose difference between risk groups is said below the figure.
+_MOST_TOLD = 4
 #: What differs between panels: marks, title, and numbers below.
 _Shown = tuple[list[Mark], Text, NumbersBelow | None]
 
@@ -407,7 +409,12 @@ def _called(name: str) -> str:
 
 
 def _mean_times(ev: Source, found: dict[str, RiskGroups]) -> tuple[str, ...]:
-    """Say how far the mean times of the outer groups lie apart, models of one tau together."""
+    """Say how far the mean times of the outer groups lie apart, models of one tau together.
+
+    Nothing of many models, whose list nobody would read.
+    """
+    if len(found) > _MOST_TOLD:
+        return ()
     shared: dict[str, list[str]] = {}
     for model, groups in found.items():
         row = groups.rmst_differences(ev.confidence or 0.95)[-1]
@@ -415,6 +422,6 @@ def _mean_times(ev: Source, found: dict[str, RiskGroups]) -> tuple[str, ...]:
         if ev.confidence is not None and np.isfinite(row["low"]):
             told += f" ({number(row['low'], 3)} to {number(row['high'], 3)})"
         first, last = _called(groups.names[0]), _called(row["group"])
-        what = f"Restricted mean time up to {amount(groups.tau, ev.unit)}, {last} less {first}"
+        what = f"Restricted mean time up to {amount(groups.tau, ev.unit)}, {last} minus {first}"
         shared.setdefault(what, []).append(told)
     return tuple(f"{what}: {', '.join(told)}" for what, told in shared.items())

@@ -126,7 +126,7 @@ def decision_curve(
     if gaps:
         title = ("Difference from ", Model(str(reference)))
         panels.append(Panel(axis, Axis("Difference"), (Rule("y"), *gaps), title, height=1.7))
-        caption += f" The lower panel shows the other models less {reference}."
+        caption += f" The lower panel shows the difference of the other models from {reference}."
     chart = Chart("Decision curve", caption, tuple(panels), shared="x", left_out=left_out)
     return Display(chart, table)
 

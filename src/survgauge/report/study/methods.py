@@ -22,7 +22,7 @@ _SCALES = {
 
 #: What standard errors take as given, as the conventions name it.
 _SPREAD = {
-    "G estimated in sample": "count that G is estimated",
+    "G estimated in sample": "account for the estimation of G",
     "distribution and G fixed": "take the distribution of the event times and G as given",
 }
 
@@ -93,15 +93,14 @@ def _subjects(ev: Evaluation) -> list[str]:
         )
     if words.competing:
         told.append(
-            f"{words.competing.rstrip('.')} [@vangeloven2022]: who had one is known not to have "
-            f"{words.the_event} later."
+            f"{words.competing.rstrip('.')} [@vangeloven2022]: after one, "
+            f"{words.the_event} can no longer happen."
         )
     if "training_subjects" in support:
         told.append(
             f"The training set had {support['training_subjects']:,} subjects with "
-            f"{training_events(support)}; its {words.estimate} estimate [@{key}] was "
-            f"the prediction for everybody that the {noun} {'is' if noun == 'model' else 'are'} "
-            "compared with."
+            f"{training_events(support)}; its {words.estimate} estimate [@{key}], predicted for "
+            f"every subject, was the baseline for comparisons."
         )
     else:
         told.append(

@@ -127,7 +127,7 @@ def test_a_plan_file_finds_what_lies_beside_it(folder, tmp_path, monkeypatch, ca
     monkeypatch.chdir(tmp_path)
     write_toml(folder, "late")
     assert main(["bench", "beside/plan.toml", "--store", "store", "--jobs", "1", "--quiet"]) == 0
-    assert "late orders the models with a mean Kendall's tau" in capsys.readouterr().out
+    assert "late ranks the models with a mean Kendall's tau" in capsys.readouterr().out
     assert json.loads(Path("store/plan.json").read_text())["folder"] == str(folder)
     assert len(Results.load("store").metrics) == 2 * 3 * 3
 

@@ -95,7 +95,7 @@ def test_who_gives_a_threshold_reads_of_it_first():
     asked = {"time": TIME, "threshold": THRESHOLD, "n_boot": 0}
     assert "Net benefit" in str(sg.evaluate(models, (time, event), **asked))
     alone = sg.evaluate(models, (time, event), metrics=["net_benefit"], **asked)
-    assert "Net benefit at 6 from a risk of 35 % on is" in " ".join(alone.verdict.split())
+    assert "Net benefit at 6 and a threshold of 35 % is" in " ".join(alone.verdict.split())
 
 
 @pytest.mark.parametrize("wrong", [0.0, 1.0, 20, -0.1, float("nan"), "high", [0.1, 0.2]])

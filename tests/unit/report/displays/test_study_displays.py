@@ -259,7 +259,7 @@ def test_the_test_and_the_mean_times_are_said(ev):
     row = sg.risk_groups(Y, GOOD, time=6.0).rmst_differences()[-1]
     (told,) = (text for text in chart.notes if "good" in text)
     assert f"good {row['difference']:.2f}"[:9] in told
-    assert "high risk less low risk" in told
+    assert "high risk minus low risk" in told
 
 
 def test_an_empty_group_is_not_drawn(ev):

@@ -161,7 +161,7 @@ def test_a_word_stands_for_the_metrics_of_a_study():
     assert {score.metric.name for score in ev.scores} == wanted
     assert "net_benefit" in wanted
     named = [row[0] for row in ev.study().table_two.rows]
-    assert "Net benefit from a risk of 30 % on, at 300 days" in named
+    assert "Net benefit at a threshold of 30 %, at 300 days" in named
     assert "Calibration intercept, at 300 days" in named
     without = evaluation(metrics="study")
     assert {score.metric.name for score in without.scores} == wanted - {"net_benefit"}
