@@ -50,6 +50,20 @@ def test_without_features_the_assumption_is_said():
     assert "was not checked" in ev.to_dict()["support"]["assumes"]
 
 
+@pytest.mark.parametrize(
+    ("given", "said", "unsaid"),
+    [
+        ("none", "of the covariates of the models, which was not checked.", "found to depend"),
+        ("test", "was found to depend on the covariates; ", "not checked"),
+        ("both", "in doubly robust metrics given the features.", "not checked"),
+    ],
+)
+def test_the_methods_paragraph_says_the_same(given, said, unsaid):
+    words = " ".join(evaluated(given=given).study().methods.plain())
+    assert said in words
+    assert unsaid not in words
+
+
 def test_features_of_the_test_subjects_mark_what_is_not_valid():
     ev = evaluated(given="test")
     assert withheld(ev) == set(NAMES) - EITHER

@@ -206,7 +206,14 @@ def _censoring(ev: Evaluation, metrics: list[Metric]) -> Iterator[str]:
     weighted = [_the(metric.title) for metric in metrics if metric.weights_by_g]
     task = ev.task
     given = ", in doubly robust metrics given the features" * (task.conditional is not None)
+    if "not checked" in ev.support.get("assumes", ""):
+        given = " and of the covariates of the models, which was not checked"
     yield f"Censoring was assumed to be independent of the event times{given}."
+    if any(warning.code == "dependent-censoring" for warning in ev.warnings):
+        yield (
+            "It was found to depend on the covariates; measures that do not allow for this have no "
+            "interval and no test."
+        )
     if ev.tipping is not None:
         yield ev.tipping.sentence(ev.unit)
     if not weighted:
