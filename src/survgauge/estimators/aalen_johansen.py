@@ -37,14 +37,14 @@ class CauseCounts:
         total = np.bincount(self.place, y.weight).astype(np.float64)
         table = RiskTable(self.times, self.events.sum(axis=0), total, awaited(y, self.times))
         self.at_risk = table.at_risk
-        #: Number of distinct times up to each subject's entry; None: nobody enters late.
-        self.entered: Ints | None = None
+        #: Number of distinct times up to each subject's entry.
+        self.entered: Ints = np.zeros(len(y), dtype=np.intp)
         if y.entry is not None:
             self.entered = np.where(y.entry > 0, self.times.searchsorted(y.entry, "right"), 0)
 
-    def until_entry(self, cumulative: Floats) -> Floats | float:
+    def until_entry(self, cumulative: Floats) -> Floats:
         """What has accumulated when each subject enters, (n,)."""
-        return 0.0 if self.entered is None else np.append(0.0, cumulative)[self.entered]
+        return np.append(0.0, cumulative)[self.entered]
 
     @cached_property
     def survival(self) -> Floats:
@@ -238,7 +238,7 @@ class AalenJohansen:
         time or at t: those at risk at t have the same, those who left keep theirs.
         """
         place, codes, weight = self._counts.place, self._counts.codes, self._counts.weight
-        n, f, had, own = self.at_risk, self.incidence[row], codes > 0, codes == row + 1
+        f, had, own = self.incidence[row], codes > 0, codes == row + 1
         (p_risk, b_risk), any_event, own_event = self.derivative(row + 1)
         since = self._counts.until_entry(p_risk), self._counts.until_entry(b_risk)
         p, q = p_risk[place] - since[0], b_risk[place] - since[1]
@@ -250,24 +250,17 @@ class AalenJohansen:
             np.cumsum(np.bincount(place, weight * a, size)) for a in (p * p, p * q, q * q)
         )
         gone: Floats = pp - 2 * f * pq + f * f * qq
-        if self._counts.entered is None:
-            left = np.append(n[1:], 0.0)  # still at risk after each time
-            return gone + left * (p_risk - f * b_risk) ** 2
-        return gone + self._still_at_risk(p_risk - f * b_risk, f, *since)
 
-    def _still_at_risk(self, x: Floats, f: Floats, p: Any, q: Any) -> Floats:
-        """Sum of squares over who is at risk after each time: x less what came before its entry."""
-        place, weight, size = self._counts.place, self._counts.weight, self.times.size
-        entered = np.asarray(self._counts.entered)
+        def total(values: Floats) -> Floats:
+            came = np.bincount(self._counts.entered, weight * values, size + 1)[:size]
+            return np.cumsum(came - np.bincount(place, weight * values, size), dtype=np.float64)
 
-        def total(values: Any) -> Floats:
-            came = np.bincount(entered, weight * values, size + 1)[:size]
-            went = np.bincount(place, weight * values, size)
-            return np.cumsum(came - went, dtype=np.float64)
-
-        ones = np.ones(weight.size)
-        squares = total(p * p) - 2 * f * total(p * q) + f * f * total(q * q)
-        return total(ones) * x * x - 2 * x * (total(p) - f * total(q)) + squares
+        # Who is at risk after each time: x less what came before its entry.
+        (a, b), x = since, p_risk - f * b_risk
+        squares = total(a * a) - 2 * f * total(a * b) + f * f * total(b * b)
+        return (
+            gone + total(np.ones(weight.size)) * x * x - 2 * x * (total(a) - f * total(b)) + squares
+        )
 
     def _aalen(self, row: int) -> Floats:
         """Delta method: increments of all causes as independent, with hypergeometric variances."""

@@ -95,16 +95,6 @@ class CoxRegression:
         risk -= centre
         return risk
 
-    def _as_given(self, values: Floats) -> Floats:
-        out = np.empty_like(values)
-        out[..., self._order] = values
-        return out
-
-    def relative_risk(self) -> Floats:
-        """exp of `log_risk` of the subjects that the model was fitted to."""
-        found = self._as_given(self._point.sets.relative)
-        return found if self._late is None else found[: self._late[0]]
-
     def hazard(self, t: float) -> float:
         """Baseline cumulative hazard at `t`."""
         return self._hazard(t)[0]
@@ -127,21 +117,13 @@ class CoxRegression:
         return self._influence(slope, np.append(np.zeros(self.beta.size), 1.0), t)
 
     def _influence(self, slope: Floats, hazard: Floats, t: float) -> Floats:
-        found = self._as_given(self._likelihood.influence(self._point, slope, hazard, t))
+        found = np.empty((hazard.size, self._order.size))
+        found[:, self._order] = self._likelihood.influence(self._point, slope, hazard, t)
         if self._late is None:
             return found
         number, late = self._late
         found[:, late] -= found[:, number:]
         return found[:, :number]
-
-    def column_sums(self, values: Floats) -> Floats:
-        """Sums of the centred columns, times values: (p,)."""
-        if self._late is not None:
-            values = np.concatenate((values, np.zeros(self._late[1].size)))
-        likelihood, found = self._likelihood, np.zeros(self.beta.size)
-        sums = likelihood.column_sums(values[self._order])
-        found[likelihood.used] = sums * likelihood.scale
-        return found
 
 
 #: Penalty on standardised coefficients that takes over where the likelihood has no maximum.

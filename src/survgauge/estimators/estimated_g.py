@@ -26,7 +26,7 @@ from .._tools.arrays import Floats, Ints, look_up, vector
 from .._tools.running import called
 from ..data.outcomes import Outcomes
 from ..errors import InputError, one_of
-from .kaplan_meier import KaplanMeier, awaited, distinct_times
+from .kaplan_meier import KaplanMeier, RiskTable, awaited, distinct_times
 from .turnbull import Turnbull
 
 
@@ -88,12 +88,10 @@ class EstimatedG:
         times = self._times
         total = _sums(self._place, y.weight, times.size)
         events = _sums(self._place, y.weight * y.event, times.size)
-        censored, waiting = total - events, awaited(y, times)
-        at_risk = np.cumsum(total[::-1])[::-1]
-        after = np.append(at_risk[1:], 0.0)
-        if waiting is not None:
-            at_risk, after = at_risk - waiting, after - waiting
-            after[after < 1e-9 * at_risk] = 0.0  # nobody, but for rounding
+        table = RiskTable(times, events, total, awaited(y, times))
+        at_risk, censored = table.at_risk, table.censored
+        after = at_risk - total
+        after[after < 1e-9 * at_risk] = 0.0  # nobody, but for rounding
         self._events_first = ties == "events_first" and kind != "hazard"
         exposed = censored + after if self._events_first else at_risk
         left = exposed if kind == "hazard" else after if self._events_first else after + events

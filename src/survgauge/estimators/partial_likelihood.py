@@ -244,10 +244,6 @@ class PartialLikelihood:
         slope = combine(sets.c1 * rate, sets.event_means.T) - combine(sets.c0 * rate, sets.means.T)
         return float((sets.a * known).sum()), slope
 
-    def column_sums(self, values: Floats) -> Floats:
-        """Sums of each column times values by time, (p,)."""
-        return combine(values, self._x.T)
-
     @np.errstate(over="ignore", invalid="ignore")  # separated data have no bounds
     def influence(self, point: LikelihoodPoint, slope: Floats, hazard: Floats, t: float) -> Floats:
         """Derivatives with respect to each subject's frequency at fixed beta, by time: (q, n).

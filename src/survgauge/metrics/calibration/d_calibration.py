@@ -10,6 +10,7 @@ from scipy.special import chdtrc, kolmogorov, ndtr
 
 from ..._tools.arrays import Bools, Floats, Ints, whole_number
 from ..._tools.random import stream
+from ..._tools.running import chunks
 from ..._tools.text import ShortRepr
 from ...data.incidence import IncidenceCurves
 from ...data.outcomes import Outcomes
@@ -346,7 +347,9 @@ def _pearson(
 ) -> CalibrationResult:
     """Pearson's test on the bins of S at the own time."""
     n = float(y.weight.sum()) if y.weighted else float(len(y))
-    observed = bin_weights(s, y.event, y.weight if y.weighted else None, bins)
+    observed = np.zeros(bins)
+    for rows in chunks(len(y)):
+        observed += y.weight[rows] @ subject_weights(s[rows], y.event[rows], bins)
     statistic = float(np.sum((observed - n / bins) ** 2) / (n / bins))
     convention |= {
         "method": "chi2",
@@ -407,24 +410,6 @@ def bin_of(s: Floats, bins: int) -> Ints:
     found -= s < edges[found]
     found += (s >= edges[found + 1]) & (found < bins - 1)
     return found
-
-
-def bin_weights(s: Floats, event: Bools, weight: Floats | None, bins: int) -> Floats:
-    """Sum of `subject_weights` over the subjects without an n x K matrix."""
-    s = on_edges(s, bins)
-    found = bin_of(s, bins)
-    counts = np.bincount(found[event], None if weight is None else weight[event], bins)
-    weights = counts.astype(np.float64)
-    rows = np.flatnonzero(~event)
-    if rows.size:
-        at, s = found[rows], s[rows]
-        w: Floats = np.ones(rows.size) if weight is None else weight[rows]
-        # In the lowest bin everything stays there, also where S underflows to zero.
-        per_survival = np.divide(w, s, out=np.zeros_like(w), where=at > 0)
-        weights += np.bincount(at, w - per_survival * (at / bins), bins)
-        spread = np.bincount(at, per_survival, bins) / bins
-        weights[:-1] += np.cumsum(spread[:0:-1])[::-1]
-    return weights
 
 
 def subject_weights(s: Floats, event: Bools, bins: int) -> Floats:

@@ -257,7 +257,7 @@ def _result(
     """Sum up a smooth curve; its spread takes longer than all the rest."""
     rows, n = smooth.rows, len(y)
     grid = np.linspace(1 - smooth.s.max(), 1 - smooth.s.min(), _CURVE_POINTS)
-    observed = smooth.observed()
+    observed = smooth.at(smooth.s)
     gap = observed - 1
     gap += smooth.s
     size = np.abs(gap)

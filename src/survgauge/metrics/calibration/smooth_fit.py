@@ -74,10 +74,6 @@ class PseudoRegression:
         risk: Floats = self.beta @ columns - float(self.beta @ self.mean)
         return risk
 
-    def relative_risk(self) -> Floats:
-        """exp of `log_risk` of the subjects that the model was fitted to."""
-        return np.exp((self.beta[self._used] * self._scale) @ self._design)
-
     def hazard(self, t: float) -> float:
         """-log of the probability to be free of the event at the one time."""
         return self._hazard
@@ -92,12 +88,6 @@ class PseudoRegression:
             return moved
         found = np.zeros((self.mean.size + 1, self._weight.size))
         found[np.append(self._used, True)] = moved
-        return found
-
-    def column_sums(self, values: Floats) -> Floats:
-        """Sums of the centred columns, times values: (p,)."""
-        found = np.zeros(self.mean.size)
-        found[self._used] = (self._design @ values) * self._scale
         return found
 
 
@@ -142,17 +132,6 @@ class SmoothFit:
             )
         self.hazard = self.fit.hazard(time)
 
-    def observed(self) -> Floats:
-        """Smooth observed probability of each subject."""
-        return self._probability(self.fit.relative_risk(), self.hazard)
-
-    @staticmethod
-    def _probability(relative: Floats, hazard: float) -> Floats:
-        """1 - exp(-hazard relative), in place."""
-        relative *= -hazard
-        np.expm1(relative, out=relative)
-        return np.negative(relative, out=relative)
-
     def _columns(self, x: Floats) -> Floats:
         """Columns of a fit, which may standardise them in place."""
         if self.terms == "spline":
@@ -161,8 +140,10 @@ class SmoothFit:
 
     def at(self, s: Floats) -> Floats:
         """Smooth observed probability for predicted survival `s`."""
-        columns = self._columns(log_log(s)[0])
-        return self._probability(np.exp(self.fit.log_risk(columns)), self.hazard)
+        relative = np.exp(self.fit.log_risk(self._columns(log_log(s)[0])))
+        relative *= -self.hazard
+        np.expm1(relative, out=relative)
+        return np.negative(relative, out=relative)
 
     def influence(self, observed: Floats, gap: Floats, ici: float, influence: Floats) -> Floats:
         """First-order contributions to the mean distance; `gap` is overwritten.
@@ -171,11 +152,12 @@ class SmoothFit:
         """
         total = float(self.weight.sum())
         # d observed / d hazard and / d beta, averaged with the sign of the distance.
-        slope = self.fit.relative_risk()
-        for part in chunks(slope.size):
-            slope[part] *= (1 - observed[part]) * np.sign(gap[part]) * (self.weight[part] / total)
-        size, sums = float(slope.sum()), self.fit.column_sums(slope)
-        del slope
+        columns = self._columns(log_log(self.s)[0])
+        slope = np.exp(self.fit.log_risk(columns))
+        slope *= (1 - observed) * np.sign(gap) * self.weight / total
+        columns -= self.fit.mean[:, None]
+        size, sums = float(slope.sum()), combine(slope, columns.T)
+        del slope, columns
         change = combine(np.append(sums * self.hazard, size), influence)
         np.abs(gap, out=gap)
         gap -= ici
@@ -205,7 +187,7 @@ class SmoothFit:
             sums = np.array([np.bincount(codes, weights=row * self.weight) for row in influence])
             less *= clusters.number / (clusters.number - 1)
             covariance = less * np.einsum("ag,bg->ab", sums, sums)
-            apart = np.abs(self.observed() - (1 - self.s)) - ici
+            apart = np.abs(self.at(self.s) - (1 - self.s)) - ici
             inside = Clusters(codes, clusters.number).stderr(apart * self.weight / total)
             known = ici, x, gap, weight, change, covariance, inside
             return self._gap.of(*known, freedom=clusters.freedom, clustered=True)

@@ -19,7 +19,7 @@ from ...errors import UndefinedMetricError
 from ..grids import equal_steps
 from ..robust_status import happened_at, happened_by, status_convention, status_support
 from ..score import Score
-from ..task import Task
+from ..task import Task, supported_end, supported_time
 from ..terms import Terms
 from ._status import make_status
 from .status_scores import score_curve
@@ -84,16 +84,18 @@ def treatment_score(
     return replace(found, convention=convention, support=support)
 
 
-def brier_terms(task: Task, prediction: Prediction, time: float) -> Terms:
-    """Return the doubly robust Brier score of each subject at a time."""
+def brier_terms(task: Task, prediction: Prediction) -> Terms:
+    """Return the doubly robust Brier score of each subject at the time of interest."""
+    time = supported_time(task)
     return _squared(task, prediction, np.array([time]), np.ones(1), {"time": time})
 
 
-def integrated_terms(task: Task, prediction: Prediction, end: float, mean: bool) -> Terms:
-    """Return the doubly robust score of each subject, integrated from 0 to `end`.
+def integrated_terms(task: Task, prediction: Prediction, *, mean: bool) -> Terms:
+    """Return the doubly robust score of each subject, integrated from 0 to the horizon.
 
-    By trapezoids over equal steps; with `mean` divided by `end`.
+    By trapezoids over equal steps; with `mean` divided by the horizon.
     """
+    end = supported_end(task)
     times = equal_steps(end)
     share = np.full(times.size, times[1] - times[0])
     share[[0, -1]] /= 2
@@ -101,11 +103,11 @@ def integrated_terms(task: Task, prediction: Prediction, end: float, mean: bool)
     return _squared(task, prediction, times, share / end if mean else share, rules)
 
 
-def skill_details(task: Task, prediction: Prediction, baseline: Prediction, time: float) -> Score:
-    """Return the share of the baseline's Brier score that a model saves, at a time."""
+def skill_details(task: Task, prediction: Prediction) -> Score:
+    """Return the share of the baseline's Brier score that a model saves."""
     frequency = task.y.weight if task.y.weighted else None
-    own = brier_terms(task, prediction, time).mean(frequency)
-    base = brier_terms(task, baseline, time).mean(frequency)
+    own = brier_terms(task, prediction).mean(frequency)
+    base = brier_terms(task, task.with_g().baseline()).mean(frequency)
     if not base.value > 0 or own.contributions is None or base.contributions is None:
         raise UndefinedMetricError("Kaplan-Meier makes no error at the time, so there is no share")
     ratio = own.value / base.value
@@ -113,8 +115,9 @@ def skill_details(task: Task, prediction: Prediction, baseline: Prediction, time
     return Score(1.0 - ratio, own.convention, own.support, contributions, frequency)
 
 
-def treatment_terms(task: Task, prediction: Prediction, time: float, threshold: float) -> Terms:
+def treatment_terms(task: Task, prediction: Prediction, threshold: float) -> Terms:
     """Return what treating each subject from a threshold of its risk on gains, doubly robust."""
+    time = supported_time(task)
     rule, happened = Treated(threshold), happened_at(task, time)
     treated = rule.treats(_curves(prediction).at(np.array([time]))[:, 0])
     gain = happened - rule.odds * (1.0 - happened)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,20 +51,13 @@ class States:
         then[:, (scale <= 0) | (entry == 0)] = 0.0
         return replace(self, at_entry=then, scale=np.where((scale > 0) & (entry > 0), scale, 1.0))
 
-    def reader_of(self, times: Floats, change: NDArray[np.int32]) -> Callable[[Floats], Reader]:
-        """Reader at some of `times`, of which those before `change` find a subject event-free."""
-        return lambda some: self._reader(some, times.searchsorted(some), change)
-
-    def _reader(self, some: Floats, columns: Any, change: NDArray[np.int32]) -> Reader:
+    def reader(self, some: Floats, columns: Any, change: NDArray[np.int32]) -> Reader:
+        """Reader at some times, of which those before `change` find a subject event-free."""
         grid = self.curves.times
         # Past the grid nothing is asked for, unless the last values hold.
         within = np.minimum(some, grid[-1])
         places = GridColumns(grid, within, self.curves.interpolation, "hold", origin=0.0)
-        kinds: dict[str, Callable[..., Floats]] = {
-            "probability": self._probability,
-            "squared": self._squared,
-        }
-        read = kinds[self.reads]
+        read = self._probability if self.reads == "probability" else self._squared
         return lambda rows, scratch: read(rows, scratch, places, change[rows, None] > columns)
 
     def _causes(self, rows: slice, scratch: Scratch, places: GridColumns) -> Iterator[Floats]:
@@ -243,11 +236,11 @@ def integrated_states(
     return integrals(status, ends, {_named(loss): _rule(status, loss, clip)})[_named(loss)]
 
 
-def state_status(
+def _status(
     y_true: Any,
     incidence: Any,
     times: Any,
-    reads: str,
+    loss: str,
     *,
     y_train: Any = None,
     tail: str = "nan",
@@ -257,20 +250,17 @@ def state_status(
 
     Past the grid nothing is predicted, unless `tail` says that the last values hold.
     """
-    ipcw = options.get("method", "ipcw") == "ipcw"
-    asked = every_cause(y_true, incidence, y_train, entry=ipcw)
+    one_of("loss", loss, LOSSES)
+    asked = every_cause(y_true, incidence, y_train, entry=True)
     ends = asked.curves.ends(tail)
     status, checked = make_status(asked.y, ends, times, y_train=asked.y_train, **options)
-    states = States(asked.curves, asked.codes, reads).given_entry(status.y)
-    return replace(status, reader=states.reader_of(status.times, status.change)), checked
-
-
-def _status(
-    y_true: Any, incidence: Any, times: Any, loss: str, **options: Any
-) -> tuple[Status, SurvivalCurves]:
-    one_of("loss", loss, LOSSES)
     reads = "probability" if loss == "log" else "squared"
-    return state_status(y_true, incidence, times, reads, **options)
+    states = States(asked.curves, asked.codes, reads).given_entry(status.y)
+
+    def reader(some: Floats) -> Reader:
+        return states.reader(some, status.times.searchsorted(some), status.change)
+
+    return replace(status, reader=reader), checked
 
 
 def _rule(status: Status, loss: str, clip: float | None) -> Rule:

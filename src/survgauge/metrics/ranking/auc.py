@@ -23,7 +23,7 @@ from ..ipcw import CensoringWeights
 from ..past_curve import share_of_times
 from ..robust_status import happened_at, status_convention, status_support
 from ..score import CurveResult, Score, standard_error
-from ..task import Task
+from ..task import Task, supported_time
 from ._concordance import as_close_as, below_half
 
 METHODS = ("ipcw", "unweighted")
@@ -518,7 +518,7 @@ def cumulative_dynamic_auc_details(
     return cumulative_dynamic_auc(y_true, risk_or_curves, times, stderr=stderr, **options).details
 
 
-def robust_auc(task: Task, prediction: Prediction, time: float) -> Score:
+def robust_auc(task: Task, prediction: Prediction) -> Score:
     r"""Return the share of pairs with and without the event by a time that a risk orders rightly.
 
     With the doubly robust indicators c of the event by the time,
@@ -528,6 +528,7 @@ def robust_auc(task: Task, prediction: Prediction, time: float) -> Score:
     where k is 1 if :math:`r_i > r_j` and one half for equal risks. Contributions are the first
     order of this ratio of sums over pairs.
     """
+    time = supported_time(task)
     happened, weight = happened_at(task, time), task.weight
     case, control = weight * happened, weight * (1.0 - happened)
     itself = weight * happened * (1.0 - happened)  # a subject makes no pair with itself

@@ -69,7 +69,7 @@ def _slope(task: Task, prediction: Prediction) -> Measured:
 def _net_benefit(task: Task, prediction: Prediction) -> Score | Terms:
     threshold = cast(float, task.threshold)  # the record says that there is one
     if task.robust:
-        return treatment_terms(task, prediction, supported_time(task), threshold)
+        return treatment_terms(task, prediction, threshold)
     return treatment_score(
         task.y,
         prediction.curves,

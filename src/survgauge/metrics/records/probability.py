@@ -21,7 +21,7 @@ from ..terms import Terms
 
 def _brier(task: Task, prediction: Prediction) -> Score | Terms:
     if task.robust:
-        return brier_terms(task, prediction, supported_time(task))
+        return brier_terms(task, prediction)
     return brier_score(
         task.y,
         prediction.curves,
@@ -34,8 +34,7 @@ def _brier(task: Task, prediction: Prediction) -> Score | Terms:
 
 def _ipa(task: Task, prediction: Prediction) -> Score:
     if task.robust:
-        baseline = task.with_g().baseline()
-        return skill_details(task, prediction, baseline, supported_time(task))
+        return skill_details(task, prediction)
     return skill_at(
         task.y,
         prediction.curves,
@@ -47,18 +46,6 @@ def _ipa(task: Task, prediction: Prediction) -> Score:
     )
 
 
-def _brier_dr(task: Task, prediction: Prediction) -> Terms:
-    return brier_terms(task, prediction, supported_time(task))
-
-
-def _ibs_dr(task: Task, prediction: Prediction) -> Terms:
-    return integrated_terms(task, prediction, supported_end(task), mean=True)
-
-
-def _crps_dr(task: Task, prediction: Prediction) -> Terms:
-    return integrated_terms(task, prediction, supported_end(task), mean=False)
-
-
 #: Integrated scores by name, and the loss that each integrates.
 _INTEGRATED = {"ibs": "squared", "ibll": "log"}
 
@@ -66,7 +53,7 @@ _INTEGRATED = {"ibs": "squared", "ibll": "log"}
 def _integrated(task: Task, prediction: Prediction, *, name: str) -> Score | Terms:
     """Return one of the integrated scores; others that were asked for come from the same pass."""
     if task.robust and name == "ibs":
-        return integrated_terms(task, prediction, supported_end(task), mean=True)
+        return integrated_terms(task, prediction, mean=True)
 
     def both() -> dict[str, Score]:
         end = supported_end(task)
@@ -208,7 +195,7 @@ RECORDS: tuple[Metric, ...] = (
         name="brier_dr",
         title="Brier score, doubly robust",
         about="Brier score at the time, right if the distribution of the event time or G is right.",
-        terms=_brier_dr,
+        terms=brier_terms,
         reads="time",
         **_ROBUST,
     ),
@@ -216,7 +203,7 @@ RECORDS: tuple[Metric, ...] = (
         name="ibs_dr",
         title="Integrated Brier score, doubly robust",
         about="Integrated Brier score, right if the distribution of the event time or G is right.",
-        terms=_ibs_dr,
+        terms=partial(integrated_terms, mean=True),
         **_TO_HORIZON,
         **_ROBUST,
     ),
@@ -224,7 +211,7 @@ RECORDS: tuple[Metric, ...] = (
         name="crps_dr",
         title="CRPS, doubly robust",
         about="CRPS up to the horizon, right if the distribution of the event time or G is right.",
-        terms=_crps_dr,
+        terms=partial(integrated_terms, mean=False),
         unit="time",
         **_TO_HORIZON,
         **_ROBUST,

@@ -36,7 +36,7 @@ def _antolini(task: Task, prediction: Prediction) -> Measured:
 
 def _auc(task: Task, prediction: Prediction) -> Measured:
     if task.robust:
-        return robust_auc(task, prediction, supported_time(task))
+        return robust_auc(task, prediction)
     predicted = prediction.risk if prediction.curves is None else prediction.curves
     # Where nobody sees the standard error, what G adds to it takes memory for nothing.
     stderr = "auto" if task.contributions else "fixed"
