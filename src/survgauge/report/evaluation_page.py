@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from .._tools.text import number
 from ..data.causes import EventWords, cause_label, counted_events, training_events
-from ..evaluation.audit.result import ASKS, share, signed, within
+from ..evaluation.audit.result import ASKS, columns_of, within
 from ..evaluation.phrases import in_brackets, rounded, why_then
 from ..evaluation.sentences import verdict_parts
 from ..evaluation.verdict import headline
@@ -338,17 +337,8 @@ def _provenance(data: dict[str, Any]) -> Markup | None:
     return facts(known)
 
 
-#: Columns after that of the metric: what each shows, and how that is written.
-_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
-    "Bias": ("relative_bias", signed),
-    "Largest bias": ("off", share),
-    "RMSE": ("relative_rmse", share),
-    "Kendall's tau": ("tau", partial(number, digits=2)),
-    "Best pick": ("best", share),
-    "Loss": ("relative_loss", share),
-}
-#: Of them, those that a single model has.
-_OF_ONE = ("Bias", "Largest bias", "RMSE")
+#: Heads of columns of an audit that are not those of its text.
+_HEADS = {"max bias": "Largest bias", "rmse": "RMSE", "tau": "Kendall's tau"}
 #: What begins the section on landmarks.
 _LANDMARKS = (
     "At each landmark those are evaluated who are at risk then, with predictions given being "
@@ -402,7 +392,10 @@ def _alone(
 def _audit_words(data: dict[str, Any]) -> list[Markup]:
     """Return the recommendation, and a table of means over scenarios for each horizon."""
     made = [join(tag("p", f"{data['heading']}.", class_="lead"), tag("p", data["reason"]))]
-    columns = {name: _COLUMNS[name] for name in (_COLUMNS if len(data["models"]) > 1 else _OF_ONE)}
+    columns = {
+        _HEADS.get(name, name.capitalize()): column
+        for name, column in columns_of(len(data["models"])).items()
+    }
     for place, one in enumerate(data["risks"]):
         if one["asks"] != data["risks"][0]["asks"]:
             continue

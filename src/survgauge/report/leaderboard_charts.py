@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,25 +23,8 @@ _SECONDS = (
 )  # fmt: skip
 
 
-class Forest(NamedTuple):
-    """A row of a forest: a model, its value with limits, and how it looks."""
-
-    model: str
-    value: float
-    low: float
-    high: float
-    beside: str
-    hollow: bool
-    clear: bool
-
-    @classmethod
-    def of(
-        cls, model: str, numbers: Iterable[float], *, beside: str = "", hollow: bool,
-        clear: bool = True,
-    ) -> Forest:  # fmt: skip
-        """Row of a model whose value and limits are `numbers`."""
-        value, low, high = numbers
-        return cls(model, value, low, high, beside, hollow, clear)
+#: A row of a forest: a model, its value with limits, what stands beside it, whether it is hollow.
+Forest = tuple[str, float, float, float, str, bool]
 
 
 def forest_chart(data: Record, view: str) -> Record:
@@ -94,11 +76,8 @@ def dataset_chart(data: Record, view: str) -> Record:
         own = [value[name, r["model"], mine["settings"][r["model"]]] for r in known]
         unit = facts[name].get("unit") or ""
         lines = [
-            Forest.of(
-                r["model"], (_percent(v[c]) for c in ("skill", "skill_low", "skill_high")),
-                beside=f"{number(v['value'])} {unit}".strip(), hollow=bool(r["clearly_worse"]),
-                clear=not r["clearly_worse"],
-            )
+            (r["model"], *(_percent(v[c]) for c in ("skill", "skill_low", "skill_high")),
+             f"{number(v['value'])} {unit}".strip(), bool(r["clearly_worse"]))
             for r, v in zip(known, own, strict=True)
         ]  # fmt: skip
         told = (
@@ -167,33 +146,28 @@ def _rows_panel(
     data: Record, label: str, rows: list[Forest], first: list[Mark], reference: str = ""
 ) -> Panel:
     """Rows of models with intervals; what lies far from the others is written, not drawn."""
-    low, high = _bounds(rows)
+    least, most = _bounds(rows)
     marks, lines = list(first), []
-    for k, row in enumerate(rows):
+    for k, (model, value, low, high, beside, hollow) in enumerate(rows):
         far = ""
-        if row.model == reference:
+        if model == reference:
             marks.append(Points([0.0], [k], "soft", marker="tick", names=("the reference",)))
-        elif not low <= row.value <= high:
-            ends = f" ({row.low:.0f} to {row.high:.0f})" if np.isfinite(row.low) else ""
-            far = f"{row.value:.0f}{ends}".replace("-", "\u2212")
+        elif not least <= value <= most:
+            ends = f" ({low:.0f} to {high:.0f})" if np.isfinite(low) else ""
+            far = f"{value:.0f}{ends}".replace("-", "\u2212")
         else:
-            left, right = max(row.low, low), min(row.high, high)
-            role = data["models"].index(row.model)
-            mark = Points([row.value], [k], role, left=[left], right=[right], hollow=row.hollow)
-            marks.append(mark)
-        lines.append(Row((Model(row.model),), row.beside, inside=far, clear=row.clear))
+            left, right, role = [max(low, least)], [min(high, most)], data["models"].index(model)
+            marks.append(Points([value], [k], role, left=left, right=right, hollow=hollow))
+        lines.append(Row((Model(model),), beside, inside=far, clear=bool(reference) or not hollow))
     return Panel(Axis(label), Axis(), tuple(marks), rows=tuple(lines))
 
 
 def _bounds(rows: list[Forest]) -> tuple[float, float]:
     """Limits of what is drawn: far beyond the intervals of half of the models."""
-    values, lows, highs = np.array([(r.value, r.low, r.high) for r in rows]).T
     if len(rows) < 3:
         return -np.inf, np.inf
-    lows, highs = (
-        np.where(np.isfinite(lows), lows, values),
-        np.where(np.isfinite(highs), highs, values),
-    )
+    values, *ends = np.array([row[1:4] for row in rows]).T
+    lows, highs = (np.where(np.isfinite(end), end, values) for end in ends)
     spread = np.subtract(*np.quantile(values, [0.75, 0.25]))
     room = _FAR * max(float(np.median(highs - lows)), float(spread))
     return float(np.median(lows)) - room, float(np.median(highs)) + room
@@ -204,11 +178,8 @@ def _forest(data: Record, rows: list[Record], metric: Record) -> Panel:
     scale = 100.0 if metric["kind"] == "skill" else 1.0
     baseline: list[Mark] = [Rule("x", 0.0, "Kaplan-Meier")] if metric["kind"] == "skill" else []
     lines = [
-        Forest.of(
-            row["model"], (scale * plain_float(row[name]) for name in ("mean", "low", "high")),
-            beside=row["group"] or "", hollow=row["may_be_best"] is False,
-            clear=row["may_be_best"] is not False,
-        )
+        (row["model"], *(scale * plain_float(row[name]) for name in ("mean", "low", "high")),
+         row["group"] or "", row["may_be_best"] is False)
         for row in rows
     ]  # fmt: skip
     return _rows_panel(data, words.axis(metric), lines, baseline)
@@ -218,10 +189,8 @@ def _differences(data: Record, rows: list[Record]) -> Panel:
     """Shares of the error of the reference model saved, in the order of the means."""
     reference = data["reference"]
     lines = [
-        Forest.of(
-            row["model"], (_percent(row.get(c, 0.0)) for c in _TO_COX),
-            hollow=not (row.get("to_cox_p") is not None and row["to_cox_p"] < 0.05),
-        )
+        (row["model"], *(_percent(row.get(c, 0.0)) for c in _TO_COX), "",
+         row.get("to_cox_p") is None or row["to_cox_p"] >= 0.05)
         for row in rows
     ]  # fmt: skip
     label = f"Share of {reference}'s {words.short(data['headline'])} saved (%)"

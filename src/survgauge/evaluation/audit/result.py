@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -359,24 +361,31 @@ def _means(audit: Audit, found: Risk, width: int, most: int | None = None) -> st
     rows.sort(key=order)
     place = within(found.horizon, audit.unit)
     title = f"{asked(found).capitalize()} {place}, mean over the scenarios, censoring independent"
+    measures = columns_of(len(audit.models))
     cells = [
-        [
-            row["metric"],
-            signed(row["relative_bias"]),
-            share(row["off"]),
-            share(row["relative_rmse"]),
-            number(row["tau"], 2),
-            share(row["best"]),
-            share(row["relative_loss"]),
-        ]
+        [row["metric"], *(write(row[name]) for name, write in measures.values())]
         for row in rows[:most]
     ]
-    header = ["metric", "bias", "max bias", "rmse", "tau", "best pick", "loss"]
-    if len(audit.models) < 2:  # no order, nothing to pick
-        header, cells = header[:4], [row[:4] for row in cells]
+    header = ["metric", *measures]
     more = len(rows) - len(cells)
     left = f"\n{more} more metrics: --all" if more else ""
     return f"{textwrap.fill(title, width)}\n{columns(header, cells, width=width)}{left}"
+
+
+def columns_of(models: int) -> dict[str, tuple[str, Callable[[float], str]]]:
+    """Columns after that of the metric: what each shows, and how that is written.
+
+    A single model has no order, and there is nothing to pick.
+    """
+    found: dict[str, tuple[str, Callable[[float], str]]] = {
+        "bias": ("relative_bias", signed),
+        "max bias": ("off", share),
+        "rmse": ("relative_rmse", share),
+        "tau": ("tau", partial(number, digits=2)),
+        "best pick": ("best", share),
+        "loss": ("relative_loss", share),
+    }
+    return found if models > 1 else dict(list(found.items())[:3])
 
 
 def signed(value: float) -> str:
