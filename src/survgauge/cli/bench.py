@@ -31,6 +31,7 @@ from typing import Any
 from .._tools.text import columns, width
 from .._tools.writing import check_outputs, write_atomically
 from ..errors import InputError, SurvgaugeError, one_of
+from .inputs import names, refuse_options
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,12 +40,8 @@ def run(args: argparse.Namespace) -> int:
         from .leaderboard import bench
 
         return bench(args)
-    for name in _OF_LEADERBOARD:
-        if getattr(args, name) is not None:
-            raise InputError(
-                f"--{name.replace('_', '-')} is for 'survgauge bench leaderboard'; a plan says it "
-                "in its file"
-            )
+    elsewhere = "is for 'survgauge bench leaderboard'; a plan says it in its file"
+    refuse_options(args, _OF_LEADERBOARD, elsewhere)
     from ..bench.experiment.plan import Plan
 
     plan = Plan.of(args.plan).only(
@@ -100,16 +97,6 @@ def _failures(cells: int, metrics: int) -> str:
         f"{' and '.join(parts)} failed (named above; tracebacks are in the store, under failures). "
         "Fix the cause and run again with --retry-failed"
     )
-
-
-def names(text: str | None) -> list[str] | None:
-    """Read a list of names; None where there is none."""
-    if text is None:
-        return None
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise InputError("a list of names is empty")
-    return names
 
 
 def _list(plan: Any, cells: bool) -> int:

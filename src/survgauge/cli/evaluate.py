@@ -52,6 +52,7 @@ from .inputs import (
     files_of,
     group_columns,
     is_column,
+    names,
     read_inputs,
     target,
     times_of_interest,
@@ -69,8 +70,8 @@ from .output import present
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate, print the first screen or everything, write page and JSON."""
-    names = [args.test, args.train, *feature_files(args.features)]
-    files = files_of(*names, *map(target, [*args.pred, *args.grid]))
+    read = [args.test, args.train, *feature_files(args.features)]
+    files = files_of(*read, *map(target, [*args.pred, *args.grid]))
     check_outputs({"--html": args.html, "--json": args.json}, each_file(files))
     times = landmarks_of(args.landmark)
     args.pred = at_one(args.pred, times)
@@ -110,7 +111,7 @@ def metric_names(text: str | None) -> list[str] | str | None:
     >>> metric_names("ibs, uno"), metric_names("study"), metric_names(None)
     (['ibs', 'uno'], 'study', None)
     """
-    return text if text in (None, "study") else [name.strip() for name in text.split(",")]
+    return text if text == "study" else names(text)
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:

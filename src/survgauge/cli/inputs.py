@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,6 +134,27 @@ def holds_intervals(path: str, args: argparse.Namespace) -> bool:
 def target(item: str) -> str:
     """Return what stands behind the name in NAME=VALUE."""
     return item.partition("=")[2]
+
+
+def refuse_options(args: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    """Refuse those of the options that are given."""
+    for name in names:
+        if getattr(args, name, None) not in (None, False):
+            raise InputError(f"--{name.replace('_', '-')} {why}")
+
+
+def names(text: str | None) -> list[str] | None:
+    """Read a list of names; None where there is none.
+
+    >>> names("ibs, uno")
+    ['ibs', 'uno']
+    """
+    if text is None:
+        return None
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if not found:
+        raise InputError("a list of names is empty")
+    return found
 
 
 def files_of(*names: str | None) -> dict[str, list[Path]]:

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..evaluation.landmarks import Landmarks, landmarks
 from ..evaluation.text import Line
 from ..metrics.registry import REGISTRY
-from .inputs import Inputs, interpolations, read_inputs, times_of_interest
+from .inputs import Inputs, interpolations, names, read_inputs, refuse_options, times_of_interest
 
 #: What stands between the name of a model and the landmark of its updated predictions.
 BETWEEN = "@"
@@ -66,12 +66,8 @@ def at_one(predictions: list[str], times: list[float]) -> list[str]:
 
 def run_landmarks(args: argparse.Namespace) -> Landmarks:
     """Evaluate at several landmarks, over the horizons in --time."""
-    for name in _OF_ONE:
-        if getattr(args, name, None):
-            raise InputError(
-                f"--{name.replace('_', '-')} goes with one landmark; leave it out, or give "
-                "landmarks one by one"
-            )
+    alone = "goes with one landmark; leave it out, or give landmarks one by one"
+    refuse_options(args, _OF_ONE, alone)
     horizons = times_of_interest(args.time) or ([] if args.tau is None else [args.tau])
     if not horizons:
         raise InputError(
@@ -80,21 +76,20 @@ def run_landmarks(args: argparse.Namespace) -> Landmarks:
         )
     times = landmarks_of(args.landmark)
     once, updated = _split(args.pred, times)
-    names = [item.partition("=")[0] for item in once]
-    rules = [r for r in args.interpolation if "=" not in r or r.rpartition("=")[0] in names]
+    models = [item.partition("=")[0] for item in once]
+    rules = [r for r in args.interpolation if "=" not in r or r.rpartition("=")[0] in models]
     given = read_inputs(argparse.Namespace(**{**vars(args), "pred": once, "interpolation": rules}))
     if isinstance(given.test, IntervalOutcomes):
         raise InputError(
             f"{args.test}: --landmark goes with columns of times and events; this file has lower "
             "and upper"
         )
-    chosen = None if args.metrics is None else [name.strip() for name in args.metrics.split(",")]
     return landmarks(
         _predictions(args, given, updated, times),
         given.test,
         times,
         horizons,
-        metrics=chosen,
+        metrics=names(args.metrics),
         y_train=given.train,
         confidence=None if args.no_intervals else args.confidence,
         random_state=args.seed,
@@ -140,8 +135,7 @@ def _predictions(
 ) -> dict[str, Any]:
     """Return what each model predicts: once for all, or at every landmark."""
     found = dict(given.predictions)
-    names = list(updated)
-    rules = interpolations([f"{name}=" for name in [*found, *names]], args.interpolation)
+    rules = interpolations([f"{name}=" for name in [*found, *updated]], args.interpolation)
     for model, files in updated.items():
         at = {}
         for s in times:

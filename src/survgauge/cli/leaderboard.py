@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .bench import names
+from .inputs import names, refuse_options
 
 if TYPE_CHECKING:
     from ..bench.leaderboard import Board
@@ -41,12 +41,12 @@ PAGE = "leaderboard.html"
 
 def run(args: argparse.Namespace) -> int:
     """Write tasks, take a submission, or write the page."""
-    for option in dict.fromkeys(name for taken in _TAKES.values() for name in taken):
-        given = getattr(args, option) is not None
-        if given and option not in _TAKES[args.action]:
-            raise InputError(f"--{option.replace('_', '-')} is not for {args.action}")
-        if not given and option in _NEEDS[args.action]:
-            raise InputError(f"{args.action} needs --{option.replace('_', '-')}")
+    known = dict.fromkeys(name for taken in _TAKES.values() for name in taken)
+    others = [name for name in known if name not in _TAKES[args.action]]
+    refuse_options(args, others, f"is not for {args.action}")
+    for name in _NEEDS[args.action]:
+        if getattr(args, name) is None:
+            raise InputError(f"{args.action} needs --{name}")
     return {"tasks": _tasks, "submit": _submit, "page": _page}[args.action](args)
 
 
@@ -54,9 +54,8 @@ def bench(args: argparse.Namespace) -> int:
     """`survgauge bench leaderboard`: fit, score, write the board; status 1 if fits failed."""
     from ..bench.leaderboard import run
 
-    for option in ("censoring", "figures", "keep_predictions", "list", "all"):
-        if getattr(args, option):
-            raise InputError(f"--{option.replace('_', '-')} is not for the leaderboard")
+    others = "censoring", "figures", "keep_predictions", "list", "all"
+    refuse_options(args, others, "is not for the leaderboard")
     board = run(
         names(args.models),
         names(args.datasets),

@@ -25,6 +25,7 @@ from .inputs import (
     is_column,
     named,
     named_causes,
+    refuse_options,
 )
 from .output import progress
 
@@ -40,13 +41,12 @@ def run_stream(args: argparse.Namespace, settings: dict[str, Any]) -> Evaluation
         )
     whole = ("sample_weight", "cluster", "features", "id", "event_value", "repair",
              "landmark")  # fmt: skip
-    for name in whole:
-        if getattr(args, name) is not None:
-            flag = f"--{name.replace('_', '-')}"
-            raise InputError(
-                f"{flag} is not available in a stream; evaluate files that are read whole, "
-                "without folders, --engine, --batch-rows, --workers, --grid and --weight-column"
-            )
+    refuse_options(
+        args,
+        whole,
+        "is not available in a stream; evaluate files that are read whole, without folders, "
+        "--engine, --batch-rows, --workers, --grid and --weight-column",
+    )
     predictions, apart = _predictions(args)
     reference = _reference(args)
     options: dict[str, Any] = {

@@ -70,7 +70,7 @@ def as_curves_named(
         grid, values = _times_in_header(obj, "the frame")
         return SurvivalCurves(grid, values, tail=tail, repair=repair)
     if isinstance(obj, tuple) and len(obj) == 2:
-        if _exchanged(*obj):
+        if _dimensions(*obj) == (2, 1):
             raise InputError(
                 f"{argument} must be a pair (times, survival); got a matrix first and a vector "
                 "second: exchange the two"
@@ -99,12 +99,12 @@ def _shape_advice(obj: Any) -> str:
     return f"{told}: probabilities go with their times, as in (times, matrix)"
 
 
-def _exchanged(times: Any, survival: Any) -> bool:
-    """Whether a matrix stands where times are meant, and a vector where probabilities are."""
+def _dimensions(*arrays: Any) -> tuple[int, ...]:
+    """Return how many dimensions arrays have; nothing where they are ragged."""
     try:
-        return np.ndim(times) == 2 and np.ndim(survival) == 1
-    except ValueError:  # ragged: neither
-        return False
+        return tuple(map(np.ndim, arrays))
+    except ValueError:
+        return ()
 
 
 def are_curves(obj: Any) -> bool:
@@ -115,21 +115,14 @@ def are_curves(obj: Any) -> bool:
     """
     if hasattr(obj, "columns"):
         return hasattr(obj, "index") and not callable(obj.index)
-    return isinstance(obj, SurvivalCurves) or are_steps(obj) or _is_pair(obj)
+    pair = isinstance(obj, tuple) and len(obj) == 2 and _dimensions(obj[1]) == (2,)
+    return isinstance(obj, SurvivalCurves) or are_steps(obj) or pair
 
 
 def are_steps(obj: Any) -> bool:
     """Whether these are step functions, as scikit-survival has them."""
     listed = isinstance(obj, list | tuple) or (isinstance(obj, np.ndarray) and obj.ndim == 1)
     return listed and len(obj) > 0 and hasattr(obj[0], "x") and hasattr(obj[0], "y")
-
-
-def _is_pair(obj: Any) -> bool:
-    """Whether this is a pair with a matrix as its second."""
-    try:
-        return isinstance(obj, tuple) and len(obj) == 2 and np.ndim(obj[1]) == 2
-    except ValueError:  # ragged: neither a matrix nor numbers
-        return False
 
 
 def is_flat(obj: Any) -> bool:

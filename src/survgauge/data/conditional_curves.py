@@ -36,10 +36,15 @@ class ConditionalCurves(SurvivalCurves):
         S_i.
     entry, scale : ndarray of shape (n,)
         a_i, and S_i(a_i).
+    shift : ndarray of shape (n,)
+        Of a cause, incidence of the other causes at a_i; 0 where S_i(a_i) is, and of all events.
     """
 
-    def __init__(self, base: SurvivalCurves, entry: Floats, scale: Floats) -> None:
+    def __init__(
+        self, base: SurvivalCurves, entry: Floats, scale: Floats, shift: Floats | None = None
+    ) -> None:
         self.base, self.entry, self.scale = base, entry, scale
+        self.shift = np.zeros(entry.size) if shift is None else shift
         self.tail = base.tail
         self.interpolation = "step" if base.interpolation == "step" else "linear"
 
@@ -48,7 +53,8 @@ class ConditionalCurves(SurvivalCurves):
 
     def __getitem__(self, rows: Any) -> ConditionalCurves:
         index = subject_index(rows)
-        return ConditionalCurves(self.base[index], self.entry[index], self.scale[index])
+        parts = (part[index] for part in (self.entry, self.scale, self.shift))
+        return type(self)(self.base[index], *parts)
 
     def __repr__(self) -> str:
         return f"ConditionalCurves({len(self)} subjects, given entry, of {self.base!r})"
@@ -134,6 +140,7 @@ class ConditionalCurves(SurvivalCurves):
     def _given(self, values: Floats, rows: Any) -> None:
         """Turn values of the curves of some subjects, (rows, k), into those given entry."""
         scale = self.scale[rows, None]
+        values -= self.shift[rows, None]
         np.divide(values, scale, out=values, where=scale > 0)
 
     def _at_own(self, points: Floats) -> Floats:
@@ -143,10 +150,9 @@ class ConditionalCurves(SurvivalCurves):
 
     def _quantile(self, p: float | Floats, rows: Ints | None = None) -> Floats:
         index = slice(None) if rows is None else rows
-        found = self.base.times_at(rows, p * self.scale[index])
+        level = p * self._divisor[index] + self.shift[index]
         # Where a curve had ended before, the event is expected at once.
-        found = np.where(self.impossible[index], 0.0, found)
-        return np.maximum(found, self.entry[index])
+        return np.maximum(self.base.times_at(rows, level), self.entry[index])
 
     def reaches(self, q: float) -> Bools:
         """Whether the grid itself, without the tail, gets down to 1 - q: (n,)."""
@@ -154,14 +160,15 @@ class ConditionalCurves(SurvivalCurves):
         return found
 
     def _area(self, stop: float) -> Floats:
-        rest = self.base._area(stop) - self._area_until_entry()
-        found = np.divide(rest, self.scale, out=np.zeros(len(self)), where=~self.impossible)
-        return self._from_entry(found, stop)
-
-    def _from_entry(self, rest: Floats, stop: float) -> Floats:
-        """Area up to `stop`, of which `rest` lies after the entry; before it the curve is 1."""
-        found = np.minimum(self.entry + np.maximum(rest, 0.0), stop)
+        length = np.maximum(np.minimum(self.base.last_time, stop) - self.entry, 0.0)
+        rest = self.base._area(stop) - self._area_until_entry() - self.shift * length
+        # Before the entry the curve is 1.
+        found = np.minimum(self.entry + np.maximum(rest / self._divisor, 0.0), stop)
         return np.where(self.entry >= stop, stop, found)
+
+    @property
+    def _divisor(self) -> Floats:
+        return np.where(self.impossible, 1.0, self.scale)
 
     def _area_until_entry(self) -> Floats:
         """Area under the curves that were given, up to each subject's entry."""
@@ -185,47 +192,21 @@ class ConditionalCurves(SurvivalCurves):
         return area
 
 
-class ConditionalCauseCurves(ConditionalCurves, CauseCurves):
+class ConditionalCauseCurves(ConditionalCurves, CauseCurves):  # type: ignore[misc]
     """1 - (F_i(t) - F_i(a_i))/S_i(a_i) for t > a_i, and 1 before, for the incidence F of a cause.
 
     S_i(a_i) is the probability of no event of any cause by the entry. Of 1 - F_i it is linear, so
     that everything is read off 1 - F_i here too.
 
     Where S_i(a_i) is 0 the event comes right after a_i, of the cause with probability F_i(a_i).
-
-    Attributes
-    ----------
-    shift : ndarray of shape (n,)
-        Incidence of the other causes at a_i; 0 where S_i(a_i) is.
     """
 
-    def __init__(self, base: CauseCurves, entry: Floats, scale: Floats, shift: Floats) -> None:
-        super().__init__(base, entry, scale)
-        self.shift, self.incidence = shift, base.incidence
-
-    def __getitem__(self, rows: Any) -> ConditionalCauseCurves:
-        index = subject_index(rows)
-        parts = (part[index] for part in (self.entry, self.scale, self.shift))
-        base: Any = self.base[index]
-        return ConditionalCauseCurves(base, *parts)
+    base: CauseCurves
 
     @property
-    def _divisor(self) -> Floats:
-        return np.where(self.impossible, 1.0, self.scale)
-
-    def _given(self, values: Floats, rows: Any) -> None:
-        values -= self.shift[rows, None]
-        super()._given(values, rows)
-
-    def _quantile(self, p: float | Floats, rows: Ints | None = None) -> Floats:
-        index = slice(None) if rows is None else rows
-        level = p * self._divisor[index] + self.shift[index]
-        return np.maximum(self.base.times_at(rows, level), self.entry[index])
-
-    def _area(self, stop: float) -> Floats:
-        length = np.maximum(np.minimum(self.base.last_time, stop) - self.entry, 0.0)
-        rest = self.base._area(stop) - self._area_until_entry() - self.shift * length
-        return self._from_entry(rest / self._divisor, stop)
+    def incidence(self) -> IncidenceCurves | None:  # type: ignore[override]
+        """Incidence of all causes, as it was given."""
+        return self.base.incidence
 
 
 def _area_of_one(curves: SurvivalCurves, stop: Floats) -> Floats:

@@ -363,14 +363,6 @@ def some_entry(entry: Floats | None) -> Floats | None:
     return entry if entry is not None and entry.any() else None
 
 
-def joined_entry(parts: Sequence[Floats | None], sizes: Sequence[int]) -> Floats | None:
-    """Return entries one after the other; parts without any are in from the beginning."""
-    if all(entry is None for entry in parts):
-        return None
-    pairs = zip(parts, sizes, strict=True)
-    return np.concatenate([np.zeros(n) if entry is None else entry for entry, n in pairs])
-
-
 def refuse_entry(entry: Floats | None, argument: str, *, intervals: bool = False) -> None:
     """Refuse delayed entry: the one door of everything that does not support it."""
     if entry is None:

@@ -14,7 +14,6 @@ from .causes import Codes, cause_code, read_events, several_causes
 from .outcome_parts import (
     Weighted,
     in_unit,
-    joined_entry,
     outcome_columns,
     read_entry,
     read_weight,
@@ -115,13 +114,8 @@ class Outcomes(Weighted):
         weights = None if weight is None else read_weight(weight, times.size)
         keep = frozen if copy else read_only
         kept = keep(times), keep(events), None if weights is None else keep(weights)
-        codes = None if codes is None else read_only(codes)
         entries = None if entry is None else read_entry(entry, times, keep)
-        self._set(*kept, codes, names, entries)
-
-    def _set(self, time: Any, event: Any, weight: Any, cause: Any, causes: Any, entry: Any) -> None:
-        fields = {"time": time, "event": event, "cause": cause, "causes": causes, "entry": entry}
-        self._keep(_weight=weight, **fields)
+        self._keep(**dict(zip(self._fields, (*kept, codes, names, entries), strict=True)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Outcomes, (self.time, self._codes, self._weight, self.causes, self.entry))
@@ -143,7 +137,8 @@ class Outcomes(Weighted):
     ) -> Outcomes:
         """Build from arrays that come out of other, already validated outcomes."""
         outcomes = cls.__new__(cls)
-        outcomes._set(time, event, weight, cause, causes, entry)
+        known = (time, event, weight, cause, causes, entry)
+        outcomes._keep(**dict(zip(cls._fields, known, strict=True)))
         return outcomes
 
     @classmethod
@@ -159,9 +154,13 @@ class Outcomes(Weighted):
             raise InputError(f"causes must be the same in all parts; got {causes}, {other.causes}")
         weighted = any(y.weighted for y in parts)
         codes = [y.cause for y in parts if y.cause is not None]
-        entry = joined_entry([y.entry for y in parts], [len(y) for y in parts])
         time, event = ([getattr(y, name) for y in parts] for name in ("time", "event"))
         weight = np.concatenate([y.weight for y in parts]) if weighted else None
+        entry = None
+        if any(y.entry is not None for y in parts):  # others are in from the beginning
+            entry = np.concatenate(
+                [np.zeros(len(y)) if y.entry is None else y.entry for y in parts]
+            )
         known = weight, np.concatenate(codes) if codes else None, causes, entry
         return cls._trusted(np.concatenate(time), np.concatenate(event), *known)
 

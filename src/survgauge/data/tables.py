@@ -276,16 +276,12 @@ class Table:
 
     def values(self, name: str) -> Any:
         """Return a column as numbers where every cell is one or a gap (NaN), else as text."""
-        column = self._columns[self._index(name)]
-        gaps = [cell is None or cell != cell or str(cell).strip() in _GAPS for cell in column]
-        if all(gap or is_number(cell) for gap, cell in zip(gaps, column, strict=True)):
-            return np.array(
-                [np.nan if gap else float(cell) for gap, cell in zip(gaps, column, strict=True)]
-            )
-        return np.array(
-            [None if gap else str(cell) for gap, cell in zip(gaps, column, strict=True)],
-            dtype=object,
-        )
+        given = self._columns[self._index(name)]
+        gaps = (cell is None or cell != cell or str(cell).strip() in _GAPS for cell in given)
+        column = [None if gap else cell for gap, cell in zip(gaps, given, strict=True)]
+        if all(cell is None or is_number(cell) for cell in column):
+            return np.array([np.nan if cell is None else float(cell) for cell in column])
+        return np.array([None if cell is None else str(cell) for cell in column], dtype=object)
 
     def flags(self, name: str, event: str | None = None) -> Any:
         """Return a column as flags of events: 0/1, true/false, or the cells that are `event`."""

@@ -352,12 +352,6 @@ def open_ended(metric: Metric, task: Task) -> bool:
     return stop is None or reference is None or stop > reference.last_time
 
 
-def left_open(task: Task) -> bool:
-    """Whether anybody may be event-free when the follow-up of the reference set ends."""
-    reference = task.reference
-    return task.conditional is not None or reference is None or reference.last_survival > 0
-
-
 def under(task: Task, tail: str) -> Task:
     """Return the same question with another tail of all distributions."""
     if task.conditional is None and task.convention.tail == tail:

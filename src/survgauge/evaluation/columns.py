@@ -37,7 +37,7 @@ from ..metrics.record import Key, Metric
 from ..metrics.score import Score, Support
 from ..metrics.task import Task
 from ..metrics.terms import Terms
-from .cells import ASSUMPTIONS, goes_on, left_open, open_ended, reads_distribution, under
+from .cells import ASSUMPTIONS, goes_on, open_ended, reads_distribution, under
 
 #: Subjects that are scored together: with fewer, threads would wait for the interpreter more often.
 CHUNK_ROWS = 131_072
@@ -211,7 +211,10 @@ def _score_tails(
     given: TermsByModel,
 ) -> None:
     """Score again under each assumed tail, as far as it changes anything."""
-    distribution = reads_distribution(metric) and left_open(task)
+    known = task.reference
+    # Whether anybody may be event-free when the follow-up of the reference set ends.
+    left_open = task.conditional is not None or known is None or known.last_survival > 0
+    distribution = reads_distribution(metric) and left_open
     for tail in ASSUMPTIONS:
         asked = under(task, tail) if distribution else task
         others = {model: goes_on(p, metric, task, tail) for model, p in models.items()}
@@ -470,21 +473,17 @@ class Columns:
                 else:
                     kept.setdefault(name, LongColumn(self._folder)).add(values)
 
-    def has(self, key: Key, model: ModelName) -> bool:
-        """Whether a model was scored by a mean."""
-        return (key, model) in self._terms
-
     def drop(self, name: str) -> None:
         """Let go of the terms of a metric that nobody asks for again, under its name in keys."""
         self._terms = {place: terms for place, terms in self._terms.items() if place[0][0] != name}
 
     def measured(self, metric: Metric, model: ModelName, task: Task) -> Score:
         """Return a mean of one model over all subjects; raise where it is undefined."""
-        terms = self._terms[metric.key(task), model].whole()
-        if self.plan.spread:
-            return metric.mean_of(terms, task)
-        found = metric.mean_of(terms, task)
-        return Score(found.value, found.convention, found.support)
+        known = self._terms.get((metric.key(task), model))
+        if known is None:
+            raise UndefinedMetricError("is no mean, or does not score the baseline")
+        found = metric.mean_of(known.whole(), task)
+        return found if self.plan.spread else Score(found.value, found.convention, found.support)
 
     def tails(self, key: Key, model: ModelName, root: bool) -> tuple[float, ...]:
         """Return a mean under each assumed tail; nothing where the tail plays no part."""

@@ -157,6 +157,7 @@ class Group:
 
     def _measured(self, metric: Metric, model: str) -> Measured | None:
         """Return one cell; an undefined metric becomes NaN and a warning."""
+        time = metric.time_of(self.task)
         try:
             if self.task.sample_weight is not None and "weights" not in metric.supports:
                 raise UndefinedMetricError(
@@ -170,7 +171,7 @@ class Group:
             elif table is not None:
                 measured = table.measured(model, self.task)
             else:
-                measured = metric.measure(self.task, self._prediction(metric, model))
+                measured = metric.measure(self.task, self.predictions[model].at_time(time))
         except UndefinedMetricError as error:
             self._warn([undefined(error, model, metric.name)], metric)
             return None
@@ -193,17 +194,12 @@ class Group:
         reads = self.columns.reads.get(model)
         return None if reads is None else reads.judge(metric.reading(self.task), self._ends)
 
-    def _prediction(self, metric: Metric, model: str) -> Prediction:
-        return self.predictions[model].at_time(metric.time_of(self.task))
-
     def _tails(self, metric: Metric, model: ModelName) -> tuple[float, ...]:
         """Return the metric under each assumed tail; nothing where there is none to assume."""
         return self.columns.tails(metric.key(self.task), model, metric.root)
 
     def _baseline(self, metric: Metric) -> Measured | None:
         """Return the loss of one prediction for everybody; None where it is undefined."""
-        if not self.columns.has(metric.key(self.task), BASELINE):
-            return None
         try:
             self._past(metric, BASELINE)
             return self.columns.measured(metric, BASELINE, self.task)
@@ -231,7 +227,13 @@ class Group:
         if not self.columns.plan.resident and metric.adds_up != "ranked":
             return {}  # the predictions are gone
         redrawn = self._redrawn
-        wanted = [m for m, cell in cells.items() if redrawn or _needs_bootstrap(metric, cell)]
+        drawn = metric.inference not in ("test", "own")
+        wanted = [
+            model
+            for model, cell in cells.items()
+            if redrawn
+            or (drawn and cell is not None and np.isfinite(cell.value) and np.isnan(cell.stderr))
+        ]
         enough = float(self.task.y.weight.sum()) >= 2  # one subject has no spread
         if not wanted or self.confidence is None or not enough:
             return {}
@@ -259,18 +261,12 @@ class Group:
             part = task.resampled(rows, counts[rows], reference)
         except UndefinedMetricError:
             return
+        time = metric.time_of(task)
         for k, model in enumerate(models):
             try:
-                out[k] = metric.measure(part, self._prediction(metric, model)[rows]).value
+                out[k] = metric.measure(part, self.predictions[model].at_time(time)[rows]).value
             except UndefinedMetricError:
                 continue
-
-
-def _needs_bootstrap(metric: Metric, measured: Measured | None) -> bool:
-    """Whether a cell's interval comes from resampling although the reference is fixed."""
-    if measured is None or metric.inference in ("test", "own") or not np.isfinite(measured.value):
-        return False
-    return bool(np.isnan(measured.stderr))
 
 
 def _counts(task: Task, replicate: int, seed: int) -> Floats:

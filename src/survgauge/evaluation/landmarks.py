@@ -78,13 +78,12 @@ class Landmarks:
                 f"metric and model must be among {', '.join(self.metrics)} and "
                 f"{', '.join(self.models)}; got {metric!r} and {model!r}"
             )
-        places = {s: k for k, s in enumerate(self.landmarks)}
-        columns = {w: k for k, w in enumerate(self.horizons)}
-        found = np.full((len(places), len(columns)), _NAN)
-        for row in self.rows():
-            if (row["metric"], row["model"]) == (metric, model):
-                found[places[row["landmark"]], columns[row["horizon"]]] = row["value"]
-        return found
+        found = {
+            (row["landmark"], row["horizon"]): row["value"]
+            for row in self.rows()
+            if (row["metric"], row["model"]) == (metric, model)
+        }
+        return np.array([[found.get((s, w), _NAN) for w in self.horizons] for s in self.landmarks])
 
     def plot(self, metric: str | None = None, ax: Any = None, *, width: float | None = None) -> Any:
         """Draw one metric over the landmarks, a panel per horizon; returns the figure."""

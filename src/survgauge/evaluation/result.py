@@ -73,8 +73,8 @@ class Evaluation:
 
     def _numbers(self) -> dict[str, Any]:
         """Return models, metrics and support as plain data."""
-        rows = [plain(row) for row in self.rows()]
-        return {"models": list(self.models), "metrics": rows, "support": plain(self.support)}
+        known = {"models": self.models, "metrics": self.rows(), "support": self.support}
+        return {name: plain(part) for name, part in known.items()}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table as plain dictionaries, without pandas.
@@ -207,10 +207,7 @@ class Evaluation:
             the least and the largest value), and p_holm (adjusted over the models of a metric).
             Empty where there are no groups to compare. ``to_dict()`` has the same without pandas.
         """
-        return as_frame(self._group_differences())
-
-    def _group_differences(self) -> list[dict[str, Any]]:
-        return group_differences(self.scores, self.support)
+        return as_frame(group_differences(self.scores, self.support))
 
     def meta_analysis(self) -> Any:
         """Average each metric and model over the groups of `by`, such as hospitals.
@@ -225,10 +222,7 @@ class Evaluation:
             p_value, scale. Without tests and calibration distances, which small groups inflate;
             empty where there are no groups. ``to_dict()`` has the same without pandas.
         """
-        return as_frame(self._meta_analysis())
-
-    def _meta_analysis(self) -> list[dict[str, Any]]:
-        return group_means(self.scores, self.support, self.confidence or 0.95)
+        return as_frame(group_means(self.scores, self.support, self.confidence or 0.95))
 
     def compare(self, reference: str | None = None) -> Any:
         """Compare all pairs of models on the same subjects.
@@ -344,21 +338,22 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON (NaN becomes None)."""
-        numbers = self._numbers()
+        numbers, by_group = self._numbers(), (self.scores, self.support)
+        means = group_means(*by_group, self.confidence or 0.95)
         return {
             "models": numbers["models"],
             "confidence": self.confidence,
             "unit": self.unit,
             "random_state": self.seed,
             "metrics": numbers["metrics"],
-            "comparisons": [plain(row) for row in self.comparisons()],
-            "baseline_comparisons": [plain(row) for row in self.baseline_comparisons()],
-            "group_differences": [plain(row) for row in self._group_differences()],
-            "meta_analysis": [plain(row) for row in self._meta_analysis()],
+            "comparisons": plain(self.comparisons()),
+            "baseline_comparisons": plain(self.baseline_comparisons()),
+            "group_differences": plain(group_differences(*by_group)),
+            "meta_analysis": plain(means),
             "baseline": EventWords.of(self.support).baseline,
             "support": numbers["support"],
             "tipping": None if self.tipping is None else plain(self.tipping.to_dict(self.unit)),
-            "warnings": [plain(warning.to_dict()) for warning in joined(self.cases, numbers)],
+            "warnings": plain([w.to_dict() for w in joined(self.cases, numbers)]),
             "provenance": plain(self.provenance),
         }
 

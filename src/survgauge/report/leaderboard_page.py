@@ -9,6 +9,7 @@ from typing import Any
 from ..metrics.registry import REGISTRY
 from . import leaderboard_words as words
 from .evaluation_tables import unbroken
+from .experiment_words import data_sets
 from .leaderboard_charts import costs_chart, dataset_chart, forest_chart, metrics_chart
 from .leaderboard_tables import (
     costs_table,
@@ -112,7 +113,7 @@ def _sections(data: Record, charts: list[Record]) -> list[Section]:
 def _subtitle(data: Record) -> str:
     subjects = sum(int(d["n"]) for d in data["datasets"])
     told = [
-        f"{len(data['models'])} models on {words.count_datasets(len(data['datasets']))} "
+        f"{len(data['models'])} models on {data_sets(len(data['datasets']))} "
         f"({subjects:,} subjects), {data['folds']}-fold cross-validation"
     ]
     if data["repeats"] > 1:

@@ -8,7 +8,7 @@ from .._tools.text import number, p_text, percent
 from ..evaluation.phrases import listed
 from ..metrics.registry import REGISTRY
 from . import leaderboard_words as words
-from .experiment_words import FEWEST_BASES
+from .experiment_words import FEWEST_BASES, data_sets
 from .page import (
     Markup,
     breakable,
@@ -62,7 +62,7 @@ def metrics_table(data: Record, view: str) -> Markup:
         )
         count = mine["datasets"][metric["name"]]
         if count != mine["datasets"][data["headline"]]:
-            note += f", {words.count_datasets(count)}"
+            note += f", {data_sets(count)}"
         heads.append(
             head(tag("span", words.titled(metric), title=REGISTRY[metric["name"]].title), note=note)
         )
@@ -116,7 +116,7 @@ def heat_table(data: Record, view: str) -> Markup:
         wins[r["model"]] = wins.get(r["model"], 0) + bool(r["best"])
     won = [f"{m} on {n}" for m, n in sorted(wins.items(), key=lambda w: -w[1]) if n]
     lead = (
-        f"The best model of a dataset is {listed(won)} of {words.count_datasets(len(sets))}. "
+        f"The best model of a dataset is {listed(won)} of {data_sets(len(sets))}. "
         f"It is clearly better than every other model on {clear or 'none'} of them."
     )
     ends = (f"{100 * _FADED:.0f} points or more below the best", "the best of the dataset")
@@ -159,7 +159,7 @@ def kinds_table(data: Record, view: str) -> Markup:
             share = 1 - 2 * (best - r["mean"]) / _FADED
             cells.append(shaded(tag("span", text), r["mean"], share, leads, **series))
         few |= kind["datasets"] < FEWEST_BASES
-        note = tag("span", words.count_datasets(kind["datasets"]), class_="told")
+        note = tag("span", data_sets(kind["datasets"]), class_="told")
         name = f"{kind['kind']}: {kind['range']}"
         lines.append(tag("tr", tag("th", name, note, scope="row", data_sort=name), *cells))
     heads = [

@@ -7,7 +7,7 @@ from typing import Any
 from .._tools.text import relation
 from ..evaluation.phrases import listed
 from ..metrics.registry import REGISTRY
-from .experiment_words import FEWEST_BASES
+from .experiment_words import FEWEST_BASES, data_sets
 
 Record = dict[str, Any]
 _SHORT = {
@@ -106,15 +106,6 @@ def named(names: list[str]) -> str:
     return listed(names) if len(names) <= _MOST_NAMES else f"{len(names)} models"
 
 
-def count_datasets(count: int) -> str:
-    """Count datasets.
-
-    >>> count_datasets(1), count_datasets(30)
-    ('1 dataset', '30 datasets')
-    """
-    return f"{count} dataset{'s' if count != 1 else ''}"
-
-
 def lead(rows: list[Record], kind: str, titles: dict[str, str], datasets: int) -> str:
     """Say who has the best mean, and whether that is clear."""
     first = rows[0]
@@ -123,7 +114,7 @@ def lead(rows: list[Record], kind: str, titles: dict[str, str], datasets: int) -
     ends = interval(first["low"], first["high"], kind)
     sure = f" (95 % interval {ends})" if ends else ""
     does = f"saves most, {shown(first['mean'], kind)} of Kaplan-Meier's error in time{sure}"
-    where = f"On average over {count_datasets(datasets)}"
+    where = f"On average over {data_sets(datasets)}"
     if len(rows) == 1:
         saved = shown(first["mean"], kind)
         return f"{where}, {called} saves {saved} of Kaplan-Meier's error in time{sure}."
@@ -200,7 +191,7 @@ def truth_lead(found: Record, headline: str) -> str:
     """Say how far the headline metric is from the truth where that is known."""
     mine = [r for r in found["metrics"] if r["metric"] == headline]
     told = (
-        f"On {count_datasets(found['datasets'])} censoring was drawn for subjects whose event "
+        f"On {data_sets(found['datasets'])} censoring was drawn for subjects whose event "
         "times are all known, so that the true error of every model is known."
     )
     if not mine or mine[0]["bias"] is None:
