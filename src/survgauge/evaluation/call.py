@@ -50,15 +50,18 @@ from .checks import (
 from .columns import CHUNK_ROWS, ChunkPlan, Columns, Part, chunk_rows, part_of
 from .data_support import SubjectCounts, support_of
 from .finish import Group
-from .groups import columns_of, groups_of, labels_of, sizes_of
 from .reading import (
     at_landmark,
+    columns_of,
     distributions_given,
+    groups_of,
+    labels_of,
     named_models,
     read_outcomes,
     read_predictions,
     refuse_late_entry,
     refuse_settings,
+    sizes_of,
 )
 from .result import Evaluation
 from .warnings import EvaluationWarning, warned

@@ -23,8 +23,7 @@ from ..metrics.registry import REGISTRY, Metric
 from ..metrics.score import Clusters
 from ..metrics.task import Task
 from .data_support import SubjectCounts, same_as_baseline
-from .groups import is_small
-from .reading import joined
+from .reading import is_small, joined
 from .warning_kinds import REASONS
 from .warnings import EvaluationWarning, warned
 

@@ -1,8 +1,8 @@
-"""Scales on which values of several groups or imputations are averaged."""
+"""Whether groups differ, and means over groups, places or imputations, on the right scale."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from .._tools.arrays import Floats, probability, vector
 from .._tools.random import stream
 from .._tools.text import number, percent
 from ..errors import InputError, one_of
-from .inference import ROUNDING, critical
+from .cells import TableCell
+from .inference import ROUNDING, critical, holm
+from .reading import group_name, is_small
 
 SCALES = ("normal", "log", "logit")
 
@@ -268,3 +270,116 @@ def _reml(y: Floats, variance: Floats) -> float:
         if done:
             break
     return tau2
+
+
+# -- groups of an evaluation -------------------------------------------------------------------
+
+
+def group_differences(scores: list[TableCell], support: dict[str, Any]) -> list[dict[str, Any]]:
+    """Test for each metric and model whether its value differs between the groups of a column.
+
+    Groups have different subjects, so their values are independent: with weights 1/stderr^2 the sum
+    of squared distances from their mean is chi-squared (Cochran's Q). Values are compared on the
+    scale on which their intervals are symmetric. Small groups take no part: where three subjects
+    happen to have similar errors their standard error is far too small, and with 50 groups of three
+    the test found differences in 89 % of simulated sets without any. Distances of calibration (ici,
+    km_calibration) take no part, because they are larger in smaller groups.
+
+    Returns
+    -------
+    list of dict
+        by (the column, None where it has no name), model, metric, time, groups (how many are
+        not small and have a standard error), statistic, p_value, p_holm (adjusted over the models
+        of a metric), and least and largest, the groups with the least and the largest value.
+    """
+    compared = [score for score in scores if score.metric.ranks_models and not _inflated(score)]
+    families = by_column(compared, support)
+    rows: list[dict[str, Any]] = []
+    for (column, metric, time, model), found in families.items():
+        tested = _heterogeneity(found)
+        if tested is not None:
+            names = {"by": column, "model": model, "metric": metric, "time": time}
+            rows.append({**names, **tested})
+    for cell in dict.fromkeys((row["by"], row["metric"], row["time"]) for row in rows):
+        mine = [row for row in rows if (row["by"], row["metric"], row["time"]) == cell]
+        for row, p in zip(mine, holm([row["p_value"] for row in mine]), strict=True):
+            row["p_holm"] = float(p)
+    return rows
+
+
+def by_column(scores: list[TableCell], support: dict[str, Any]) -> dict[Any, list[TableCell]]:
+    """Scores of the groups that are not small, by column, metric, time and model."""
+    columns, sizes = support.get("by", []), support.get("groups", {})
+    large = {name for name, size in sizes.items() if not is_small(size)}
+    families: dict[Any, list[TableCell]] = {}
+    for score in scores:
+        if score.group is not None and str(score.group) in large:
+            key = _column_of(score.group, columns), score.metric.name, score.time, score.model
+            families.setdefault(key, []).append(score)
+    return families
+
+
+def _column_of(group: Any, columns: list[str]) -> str | None:
+    """Return the column that a group is by; one column alone may have plain labels."""
+    found = (c for c in columns if str(group).startswith(group_name(c, "")))
+    return next(found, columns[0] if len(columns) == 1 else None)
+
+
+def group_means(
+    scores: list[TableCell], support: dict[str, Any], confidence: float
+) -> list[dict[str, Any]]:
+    """Average each metric and model over the groups of a column; see `Evaluation.meta_analysis`."""
+    rows = []
+    measured = [score for score in scores if score.metric.inference != "test"]
+    measured = [score for score in measured if not _inflated(score)]
+    for (column, metric, time, model), found in by_column(measured, support).items():
+        known, scale = _on_scale(found)
+        if len(known) < 2:
+            continue
+        mean = random_effects(*_columns(known), scale, confidence)
+        names = {"by": column, "model": model, "metric": metric, "time": time}
+        values = {k: v for k, v in asdict(mean).items() if k not in ("places", "confidence")}
+        rows.append({**names, "groups": len(known), **values})
+    return rows
+
+
+def _inflated(score: TableCell) -> bool:
+    """Whether the value lies above the true one, the more so the smaller a group is.
+
+    Distances of calibration do.
+    """
+    return score.metric.inference == "own"
+
+
+def _heterogeneity(scores: list[TableCell]) -> dict[str, Any] | None:
+    """Compare the values of several groups; None where fewer than two have a standard error."""
+    known, _ = _on_scale(scores)
+    if len(known) < 2:
+        return None
+    statistic = cochran_q(*_columns(known))
+    return {
+        "groups": len(known),
+        "statistic": statistic,
+        "p_value": float(chdtrc(len(known) - 1, statistic)),
+        "least": min(known, key=lambda p: p[0].value)[0].group,
+        "largest": max(known, key=lambda p: p[0].value)[0].group,
+    }
+
+
+def _columns(known: list[tuple[TableCell, float, float]]) -> tuple[Floats, Floats]:
+    return np.array([p[1] for p in known]), np.array([p[2] for p in known])
+
+
+def _on_scale(scores: list[TableCell]) -> tuple[list[tuple[TableCell, float, float]], str]:
+    """Scores of one metric with value and standard error on its scale, and that scale.
+
+    Who has no standard error, or a value at the edge of the scale, takes no part.
+    """
+    scale = scale_of(scores[0].metric.interval)
+    points = []
+    for score in scores:
+        value, stderr = score.value, score.spread
+        if np.isfinite(stderr) and stderr > 0 and on_scale(value, scale):
+            value, stderr = to_scale(value, stderr, scale)
+            points.append((score, float(value), float(stderr)))
+    return points, scale

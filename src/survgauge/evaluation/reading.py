@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Ints, one_number, shown
-from .._tools.frames import in_memory, rows_of
+from .._tools.arrays import Ints, date_text, is_missing, one_number, shown, to_numpy
+from .._tools.frames import in_memory, rows_of, table_columns
 from ..data.causes import cause_code
 from ..data.conditional_curves import from_landmark, incidence_from_landmark
 from ..data.incidence import IncidenceCurves
 from ..data.outcome_parts import since
 from ..data.outcomes import IntervalOutcomes, Outcomes
 from ..data.predictions import Prediction
-from ..errors import InputError
+from ..errors import InputError, numbered
 from ..estimators.blending import conditional as blended
 from ..estimators.reference import Reference
 from ..metrics.checks import with_causes
@@ -183,6 +184,163 @@ def wrong_training(argument: str = "y_train") -> InputError:
         "sg.IntervalOutcomes.of(y_test), in which an event is an interval of no length; or give "
         "right-censored training outcomes"
     )
+
+
+# -- groups -------------------------------------------------------------------------------------
+
+
+#: More groups than this must have some subjects each.
+MANY_GROUPS, SOME_SUBJECTS = 50, 5
+
+
+def group_name(column: str, label: Any) -> str:
+    """Return the name of a group where groups are by named columns.
+
+    >>> group_name("sex", "f")
+    'sex=f'
+    """
+    return f"{column}={label}"
+
+
+def columns_of(by: Any) -> list[str]:
+    """Return the names of the columns that groups are by; none where there is one without name.
+
+    >>> columns_of({"sex": ["f"]}), columns_of(["f"])
+    (['sex'], [])
+    """
+    named = _named(by)
+    if named is None:
+        name = getattr(by, "name", None)  # of a series
+        return [str(name)] if name else []
+    return list(named)
+
+
+def _named(by: Any) -> dict[str, Any] | None:
+    """Return labels by column; None where `by` is one column without a name."""
+    columns = None if by is None or isinstance(by, np.ndarray) else table_columns(by, "by")
+    if columns is None:
+        return None
+    check_columns([str(name) for name in columns])
+    return {str(name): column for name, column in columns.items()}
+
+
+def check_columns(names: list[str]) -> None:
+    """Refuse columns whose groups could not be told apart by their names.
+
+    >>> check_columns(["sex", "stage"])
+    """
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"by must have at least one column, each with its own name; got {names}")
+    for name in names:
+        other = next((o for o in names if o.startswith(group_name(name, ""))), None)
+        if other is not None:
+            raise InputError(
+                f"by: groups of the columns {name!r} and {other!r} could have the same names "
+                f"({group_name(other, '...')}); rename one of the columns"
+            )
+
+
+def groups_of(by: Any, n: int) -> list[tuple[Any, Ints]]:
+    """Return the rows of each group by its name.
+
+    >>> [(name, rows.tolist()) for name, rows in groups_of({"sex": ["f", "m", "f"]}, 3)]
+    [('sex=f', [0, 2]), ('sex=m', [1])]
+    """
+    if by is None:
+        return []
+    found: list[tuple[Any, Ints]] = []
+    named = _named(by)
+    for column, given in [(None, by)] if named is None else named.items():
+        argument = "by" if column is None else f"by[{column!r}]"
+        labels, distinct = labels_of(given, n, argument)
+        check_number(argument, distinct.tolist(), n)
+        for name, label in zip(distinct.tolist(), distinct, strict=True):
+            whole = name if column is None else group_name(column, name)
+            found.append((whole, np.flatnonzero(labels == label)))
+    return found
+
+
+def check_number(argument: str, labels: list[Any], subjects: int) -> None:
+    """Refuse a measurement, or names of subjects, in place of groups.
+
+    >>> check_number("by", ["f", "m"], 100)
+    """
+    number = len(labels)
+    measured = any(map(_has_fraction, labels))
+    if number <= MANY_GROUPS or (not measured and subjects >= SOME_SUBJECTS * number):
+        return
+    first = ", ".join(str(label) for label in labels[:3])
+    what = "a measurement" if measured else "a measurement or a name of each subject"
+    raise InputError(
+        f"{argument} must have a label of a group for each subject; it has {number} different ones "
+        f"for {subjects} subjects ({first}, ...), which looks like {what}; make bands of it, such "
+        "as 'under 60' and '60 and older', or choose another column"
+    )
+
+
+def _has_fraction(label: Any) -> bool:
+    """Whether a label is a number that is not whole, also as text.
+
+    >>> _has_fraction("62.5"), _has_fraction("62"), _has_fraction("III")
+    (True, False, False)
+    """
+    try:
+        return bool(float(label) % 1)
+    except (TypeError, ValueError):
+        return False
+
+
+def sizes_of(
+    y: Outcomes, groups: list[tuple[Any, Ints]], cause: int | None = None
+) -> dict[str, dict[str, int]]:
+    """Count subjects and events of each group, and those of a cause; refuse an empty group."""
+    found = {}
+    for group, rows in groups:
+        if not y.weight[rows].any():
+            raise InputError(
+                f"by: all subjects of group {group!r} have weight 0, so that nobody is left; leave "
+                "them out"
+            )
+        part = y[rows]
+        found[str(group)] = {"subjects": part.count, "events": part.event_count}
+        if cause is not None:
+            mine = part.cause == cause
+            found[str(group)]["events_of_cause"] = round(float(part.weight[mine].sum()))
+    return found
+
+
+def labels_of(given: Any, n: int, argument: str) -> tuple[Any, Any]:
+    """Read one label per subject, and which there are."""
+    labels = to_numpy(given, argument)
+    if labels.dtype.kind in "US" and isinstance(given, list | tuple):
+        # NumPy turns a list of text and numbers into text: "1" and 1 would be one label.
+        other = next((item for item in given if not isinstance(item, str | bytes)), None)
+        if other is not None:
+            raise InputError(
+                f"{argument} must have labels of one kind; got text and "
+                f"{type(other).__name__} {other!r}"
+            )
+    if labels.shape != (n,):
+        raise InputError(
+            f"{argument} must have one label per subject: {n}; got shape {labels.shape}"
+        )
+    missing = np.flatnonzero([is_missing(label) for label in labels.tolist()])
+    if missing.size:
+        raise InputError(
+            f"{argument} must have a label for every subject; it is missing in {numbered(missing)}"
+        )
+    if labels.dtype.kind == "M" or isinstance(labels.flat[0], date):
+        # As text, which is the same from every kind of column, here and in streams.
+        labels = np.array([date_text(label) or label for label in labels], dtype=object)
+    try:
+        return labels, np.unique(labels)
+    except TypeError as error:
+        raise InputError(f"{argument} must have labels of one kind; {error}") from error
+
+
+def is_small(size: dict[str, int]) -> bool:
+    """Whether a group has too few subjects or events (of the cause) for its standard errors."""
+    return size["subjects"] < 30 or size.get("events_of_cause", size["events"]) < 10
 
 
 # -- features ------------------------------------------------------------------------------------

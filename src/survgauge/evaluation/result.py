@@ -18,8 +18,8 @@ from ..data.predictions import Prediction
 from ..errors import one_of
 from ..metrics.task import Task
 from .cells import TableCell, compared
-from .groups import group_differences, group_means
 from .inference import Comparison, adjusted
+from .meta_analysis import group_differences, group_means
 from .phrases import metric_unit
 from .sentences import verdict_sentences
 from .text import first_screen, plain_text, whole_text, wide_rows

@@ -28,8 +28,7 @@ from ..metrics.task import Task
 from .call import under_entry
 from .cells import check_measured, turned_round, undefined
 from .checks import uses_reference
-from .groups import labels_of
-from .reading import read_outcomes, refuse_settings
+from .reading import labels_of, read_outcomes, refuse_settings
 from .warnings import EvaluationWarning, marked_advice, warned
 
 #: Where estimators keep the outcomes that they were trained on.

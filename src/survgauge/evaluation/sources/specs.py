@@ -15,7 +15,7 @@ from ...data.incidence import INTERPOLATIONS as OF_INCIDENCE
 from ...data.incidence import IncidenceCurves
 from ...data.interpolation import check_tail
 from ...errors import InputError, as_names, numbered, one_of
-from ..groups import check_columns, check_number, group_name
+from ..reading import check_columns, check_number, group_name
 from .batches import Batch
 
 #: Schema or field metadata with a grid, as a JSON list of times.
