@@ -42,7 +42,7 @@ from .._tools.writing import check_outputs, input_record, provenance
 from ..data.tables import PARQUET, Table
 from ..evaluation import Evaluation, evaluate
 from ..evaluation.text import first_screen, whole_text
-from ..evaluation.warnings import EvaluationWarning, warned
+from ..evaluation.warning_kinds import EvaluationWarning, warned
 from ..metrics.conventions import Convention
 from .inputs import (
     cause_of,

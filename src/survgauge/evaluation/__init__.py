@@ -2,6 +2,6 @@
 
 from .call import evaluate
 from .result import Evaluation
-from .warnings import EvaluationWarning
+from .warning_kinds import EvaluationWarning
 
 __all__ = ["Evaluation", "EvaluationWarning", "evaluate"]

@@ -64,7 +64,7 @@ from .reading import (
     sizes_of,
 )
 from .result import Evaluation
-from .warnings import EvaluationWarning, warned
+from .warning_kinds import EvaluationWarning, warned
 
 
 @takes_settings

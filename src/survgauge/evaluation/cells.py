@@ -36,7 +36,7 @@ from ..metrics.score import (
 from ..metrics.task import Task
 from ..metrics.time.terms import LOST, TAIL_SHARE, UNSEEN
 from .inference import Comparison, Withheld, bootstrap_stderr, compare_pair, withheld_columns
-from .warnings import EvaluationWarning, warned
+from .warning_kinds import EvaluationWarning, warned
 
 NAN = float("nan")
 #: Above this many subjects nothing of their size is kept between metrics.

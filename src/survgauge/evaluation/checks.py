@@ -24,8 +24,7 @@ from ..metrics.score import Clusters
 from ..metrics.task import Task
 from .data_support import SubjectCounts, same_as_baseline
 from .reading import is_small, joined
-from .warning_kinds import REASONS
-from .warnings import EvaluationWarning, warned
+from .warning_kinds import REASONS, EvaluationWarning, warned
 
 #: Fewer clusters than this give rough standard errors.
 FEW_CLUSTERS = 10

@@ -26,7 +26,7 @@ from .inference import (
     bootstrap_stderr,
     compare_pair,
 )
-from .warnings import EvaluationWarning, warned
+from .warning_kinds import EvaluationWarning, warned
 
 
 class Group:

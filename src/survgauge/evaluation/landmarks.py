@@ -20,7 +20,7 @@ from ..metrics.registry import default_metrics
 from .call import evaluate
 from .reading import checked_landmark
 from .result import Evaluation
-from .warnings import EvaluationWarning, warned
+from .warning_kinds import EvaluationWarning, warned
 
 _NAN = float("nan")
 

@@ -22,7 +22,7 @@ from ..estimators.blending import conditional as blended
 from ..estimators.reference import Reference
 from ..metrics.checks import with_causes
 from ..metrics.conventions import SETTINGS, Convention
-from .warnings import EvaluationWarning, warned
+from .warning_kinds import EvaluationWarning, warned
 
 #: What `evaluate` takes for interval-censored outcomes, besides both outcomes and predictions.
 TAKEN = (

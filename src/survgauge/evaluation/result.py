@@ -24,7 +24,8 @@ from .phrases import metric_unit
 from .sentences import verdict_sentences
 from .text import first_screen, plain_text, whole_text, wide_rows
 from .tipping import METRIC, TippingPoint, best_pair
-from .warnings import EvaluationWarning, JoinedWarning, joined
+from .warning_kinds import EvaluationWarning
+from .warnings import JoinedWarning, joined
 
 if TYPE_CHECKING:
     from ..report.study.result import Study

@@ -29,7 +29,8 @@ from .call import under_entry
 from .cells import check_measured, turned_round, undefined
 from .checks import uses_reference
 from .reading import labels_of, read_outcomes, refuse_settings
-from .warnings import EvaluationWarning, marked_advice, warned
+from .warning_kinds import EvaluationWarning, warned
+from .warnings import marked_advice
 
 #: Where estimators keep the outcomes that they were trained on.
 _MEMORY = ("y_train_", "reference_")

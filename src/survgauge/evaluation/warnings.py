@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from .._tools.text import plain
 from ..metrics.registry import REGISTRY
 from .phrases import listed, when
 from .verdict import cases_of, first_metrics, headline
-from .warning_kinds import KINDS
+from .warning_kinds import KINDS, EvaluationWarning
 
 #: How much warnings weigh, gravest first.
 WEIGHTS = ("problem", "caution", "note")
@@ -31,61 +28,6 @@ _ENTERED_EARLY = (
 
 #: How a metric is called, given its identifier.
 Name = Callable[[str], str]
-
-
-@dataclass(frozen=True)
-class EvaluationWarning:
-    """A warning about one cell: a code and numbers for programs, a message for people."""
-
-    code: str
-    message: str
-    model: str | None = None
-    metric: str | None = None
-    group: Any = None
-    #: Time of interest, where the metric has one.
-    time: float | None = None
-    #: Share of subjects, events or the error that is affected, where that is known.
-    affected: float | None = None
-    #: What the message was made of; nothing where an earlier version wrote it.
-    numbers: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> EvaluationWarning:
-        """Read plain data, in which an earlier version may have written less."""
-        given: dict[str, Any] = {field.name: data.get(field.name) for field in fields(cls)}
-        return cls(**given | {"numbers": given["numbers"] or {}})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {**asdict(self), "group": None if self.group is None else str(self.group)}
-
-    def __str__(self) -> str:
-        group = None if self.group is None else f"group {self.group}"
-        time = None if self.time is None else f"at {self.time:g}"
-        where = " ".join(part for part in (group, self.model, self.metric, time) if part)
-        return f"[{self.code}] {where + ': ' if where else ''}{self.message}"
-
-
-def warned(
-    code: str,
-    model: str | None = None,
-    metric: str | None = None,
-    group: Any = None,
-    time: float | None = None,
-    affected: float | None = None,
-    **numbers: Any,
-) -> EvaluationWarning:
-    """Return the warning of a code about a cell; its kind makes a sentence of the numbers.
-
-    >>> warned("negative-times", "cox", "mae_po", count=3).message
-    '3 of the predicted times are below zero'
-    """
-    found = {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in numbers.items()
-    }
-    message = KINDS[code].message(found)
-    return EvaluationWarning(code, message, model, metric, group, time, affected, plain(found))
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import pytest
 import survgauge as sg
 from survgauge.evaluation.text import _OPTIONS, first_screen, plain_text
 from survgauge.evaluation.verdict import first_metrics
+from survgauge.evaluation.warning_kinds import EvaluationWarning
 from survgauge.evaluation.warnings import (
     WEIGHTS,
-    EvaluationWarning,
     counted,
     graded,
     joined,

@@ -29,7 +29,7 @@ from ..checks import Seen, coarse_grids
 from ..columns import ChunkPlan, Columns, Folder, Part, chunk_rows, part_of
 from ..finish import Group
 from ..reading import joined, refuse_late_entry, refuse_settings
-from ..warnings import EvaluationWarning, warned
+from ..warning_kinds import EvaluationWarning, warned
 from .arrow import reference_of
 from .batches import Batch
 from .layout import Layout, located
