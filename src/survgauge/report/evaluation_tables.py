@@ -11,7 +11,6 @@ import numpy as np
 
 from .._tools.text import number, p_text
 from ..data.causes import EventWords, cause_label, counted_events
-from ..evaluation.groups import is_small
 from ..evaluation.inference import log_log_band
 from ..evaluation.phrases import (
     Column,
@@ -26,6 +25,7 @@ from ..evaluation.phrases import (
     when,
     withheld_notes,
 )
+from ..evaluation.reading import is_small
 from ..evaluation.sentences import verdict_sentences
 from ..evaluation.verdict import (
     best_models,
