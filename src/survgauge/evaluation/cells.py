@@ -23,10 +23,10 @@ from ..errors import NotApplicableError, UndefinedMetricError
 from ..estimators.reference import FEW_AT_RISK
 from ..metrics.past_curve import PastCurveError
 from ..metrics.record import Metric
-from ..metrics.registry import Measured
 from ..metrics.score import (
     Clusters,
     Interval,
+    Score,
     below_zero,
     events_behind,
     interval,
@@ -124,7 +124,7 @@ class TableCell:
         }
 
 
-def difference_error(a: Measured, b: Measured, clusters: Clusters | None) -> float:
+def difference_error(a: Score, b: Score, clusters: Clusters | None) -> float:
     """Return the standard error of the difference between two models on the same subjects."""
     own = getattr(a, "stderr_against", None)  # of what keeps sums in place of contributions
     found: float = paired_error(a, b, clusters) if own is None else own(b)
@@ -148,7 +148,7 @@ def told(cell: TableCell) -> tuple[TableCell, list[EvaluationWarning]]:
 
 def interval_of(
     metric: Metric,
-    measured: Measured,
+    measured: Score,
     replicates: Floats | None,
     confidence: float,
     clusters: Clusters | None,
@@ -202,7 +202,7 @@ def undefined(error: UndefinedMetricError, model: str, metric: str) -> Evaluatio
 
 
 def check_measured(
-    metric: Metric, measured: Measured, model: str, clusters: Clusters | None = None
+    metric: Metric, measured: Score, model: str, clusters: Clusters | None = None
 ) -> list[EvaluationWarning]:
     """Warn about one number."""
     support, value, found = measured.support, measured.value, []
@@ -254,7 +254,7 @@ def check_measured(
     return found
 
 
-def turned_round(measured: Measured, spread: float, errors: float = 2.0) -> bool:
+def turned_round(measured: Score, spread: float, errors: float = 2.0) -> bool:
     """Whether a ranking is below one half by so many standard errors.
 
     Where every pair is in the wrong order that error is 0. Few events may be so by chance: d of
@@ -264,7 +264,7 @@ def turned_round(measured: Measured, spread: float, errors: float = 2.0) -> bool
     return bool(known and measured.value + errors * spread < 0.5)
 
 
-def _check_reference(metric: Metric, measured: Measured, warn_of: _Warn) -> None:
+def _check_reference(metric: Metric, measured: Score, warn_of: _Warn) -> None:
     """Say what the reference set leaves open, unless a horizon closes it."""
     method = metric.method
     if method is None or not (method.extrapolates or method.misses_late):

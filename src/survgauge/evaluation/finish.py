@@ -15,7 +15,8 @@ from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError
 from ..estimators.reference import Reference
 from ..metrics.past_curve import ends_of
-from ..metrics.record import Measured, Metric
+from ..metrics.record import Metric
+from ..metrics.score import Score
 from ..metrics.task import Task
 from .cells import NAN, TableCell, check_measured, difference_error, interval_of, told, undefined
 from .columns import BASELINE, Columns, ModelName
@@ -119,7 +120,7 @@ class Group:
         return scores
 
     def _filled(
-        self, cell: TableCell, measured: Measured, base: Measured | None, drawn: Floats | None
+        self, cell: TableCell, measured: Score, base: Score | None, drawn: Floats | None
     ) -> TableCell:
         """Return a cell with its value and its interval, whatever its standard error comes from."""
         confidence, clusters, metric = self.confidence, self.task.clusters, cell.metric
@@ -145,7 +146,7 @@ class Group:
         )
 
     def _error(
-        self, a: Measured | None, b: Measured | None, drawn: Floats | None, other: Floats | None
+        self, a: Score | None, b: Score | None, drawn: Floats | None, other: Floats | None
     ) -> float:
         """Return the standard error of the difference between two models."""
         if a is None or b is None:
@@ -155,7 +156,7 @@ class Group:
                 return bootstrap_stderr(drawn - other)
         return difference_error(a, b, self.task.clusters)
 
-    def _measured(self, metric: Metric, model: str) -> Measured | None:
+    def _measured(self, metric: Metric, model: str) -> Score | None:
         """Return one cell; an undefined metric becomes NaN and a warning."""
         time = metric.time_of(self.task)
         try:
@@ -165,7 +166,7 @@ class Group:
                 )
             past = self._past(metric, model)
             table = self.columns.tables.get(metric.name)
-            measured: Measured
+            measured: Score
             if metric.adds_up == "mean":
                 measured = self.columns.measured(metric, model, self.task)
             elif table is not None:
@@ -198,7 +199,7 @@ class Group:
         """Return the metric under each assumed tail; nothing where there is none to assume."""
         return self.columns.tails(metric.key(self.task), model, metric.root)
 
-    def _baseline(self, metric: Metric) -> Measured | None:
+    def _baseline(self, metric: Metric) -> Score | None:
         """Return the loss of one prediction for everybody; None where it is undefined."""
         try:
             self._past(metric, BASELINE)
@@ -206,7 +207,7 @@ class Group:
         except (UndefinedMetricError, InputError):
             return None
 
-    def _against(self, measured: Measured, base: Measured, confidence: float) -> Comparison | None:
+    def _against(self, measured: Score, base: Score, confidence: float) -> Comparison | None:
         """Compare a model with the baseline on the same subjects."""
         if not (np.isfinite(measured.value) and np.isfinite(base.value)):
             return None
@@ -222,7 +223,7 @@ class Group:
         """Whether the reference set is drawn anew with the test set, of whole predictions only."""
         return self.columns.plan.resident and self.task.convention.reference == "redrawn"
 
-    def _replicates(self, metric: Metric, cells: dict[str, Measured | None]) -> dict[str, Floats]:
+    def _replicates(self, metric: Metric, cells: dict[str, Score | None]) -> dict[str, Floats]:
         """Return bootstrap replicates of the cells whose intervals come from them."""
         if not self.columns.plan.resident and metric.adds_up != "ranked":
             return {}  # the predictions are gone

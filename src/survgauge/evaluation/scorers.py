@@ -22,8 +22,8 @@ from ..estimators.reference import Reference
 from ..metrics.checks import with_causes
 from ..metrics.conventions import Convention, takes_settings
 from ..metrics.past_curve import past_warning
-from ..metrics.registry import REGISTRY, Measured, Metric, current_name
-from ..metrics.score import Clusters
+from ..metrics.registry import REGISTRY, Metric, current_name
+from ..metrics.score import Clusters, Score
 from ..metrics.task import Task
 from .call import under_entry
 from .cells import check_measured, turned_round, undefined
@@ -259,9 +259,7 @@ def _score(
     return -metric.badness(value), warnings_
 
 
-def _of_tails(
-    metric: Metric, task: Task, measured: Measured, model: str
-) -> list[EvaluationWarning]:
+def _of_tails(metric: Metric, task: Task, measured: Score, model: str) -> list[EvaluationWarning]:
     """Warnings about assumed tails, as `evaluate` has them, with what to do."""
     support, warnings_ = {"tau": task.tau, "horizon": task.horizon}, []
     for found in check_measured(metric, measured, model):

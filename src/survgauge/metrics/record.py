@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from .._old_names import takes_old_support
-from .._tools.arrays import Floats
 from .._tools.running import called, is_own
 from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError, one_of
@@ -19,35 +18,6 @@ from .score import Score
 from .task import Task
 from .terms import Terms
 from .time.terms import nobody
-
-
-class Measured(Protocol):
-    """What a metric gives to `evaluate`."""
-
-    @property
-    def value(self) -> float:
-        """The number."""
-
-    @property
-    def convention(self) -> dict[str, Any]:
-        """Which definitions it follows."""
-
-    @property
-    def support(self) -> dict[str, Any]:
-        """What the data covered."""
-
-    @property
-    def contributions(self) -> Floats | None:
-        """Contributions of the subjects, if it has any."""
-
-    @property
-    def stderr(self) -> float:
-        """Standard error, reference set fixed; NaN where there is none."""
-
-    @property
-    def frequency(self) -> Floats | None:
-        """Frequencies of the subjects, if given."""
-
 
 #: Name of a metric, and the time that it is read at (None: it is about no single time).
 Key = tuple[str, float | None]
@@ -166,7 +136,7 @@ class Metric:
     title: str
     about: str = ""
     terms: Callable[[Task, Prediction], Any] | None = None
-    compute: Callable[[Task, Prediction], Measured] | None = None
+    compute: Callable[[Task, Prediction], Score] | None = None
     other_names: tuple[str, ...] = ()
     keeps: tuple[str, ...] = ()
     table: type[Any] | None = None
@@ -298,7 +268,7 @@ class Metric:
         what = f"metric {self.name!r}: terms"
         return Terms.of(called(self.terms, what, task, prediction), task.weight, what)
 
-    def measure(self, task: Task, prediction: Prediction) -> Measured:
+    def measure(self, task: Task, prediction: Prediction) -> Score:
         """Return the metric of all subjects of a task."""
         if self.compute is not None:
             self._check_question(task)

@@ -9,12 +9,12 @@ from warnings import warn
 
 from ..errors import InputError
 from ..estimators.surrogates import METHODS, Method
-from .record import Measured, Metric
+from .record import Metric
 from .records import calibration, interval, probability, ranking
 from .records.time import WITHIN, errors_of
 
 __all__ = [
-    "REGISTRY", "Measured", "Metric", "available_metrics", "default_metrics", "register_method",
+    "REGISTRY", "Metric", "available_metrics", "default_metrics", "register_method",
     "register_metric",
 ]  # fmt: skip
 

@@ -15,19 +15,19 @@ from ..calibration.observed_expected import ratio_of
 from ..calibration.one_calibration import one_calibration
 from ..calibration.weak_calibration import calibration_slope_cox, intercept_of, slope_of
 from ..probability.doubly_robust import treatment_score, treatment_terms
-from ..record import ANY, EVERYTHING, POSITIVE, UNIT, Measured, Metric
+from ..record import ANY, EVERYTHING, POSITIVE, UNIT, Metric
 from ..score import Score
 from ..task import Task, supported_time
 from ..terms import Terms
 
 
-def _one_calibration(task: Task, prediction: Prediction) -> Measured:
+def _one_calibration(task: Task, prediction: Prediction) -> Score:
     time, cause = supported_time(task), task.cause
     result = one_calibration(task.y, prediction.curves, time, cause=cause)
     return Score(result.p_value, result.convention, result.support)
 
 
-def _km_calibration(task: Task, prediction: Prediction) -> Measured:
+def _km_calibration(task: Task, prediction: Prediction) -> Score:
     found = km_distance(
         task.y,
         prediction.curves,
@@ -38,31 +38,31 @@ def _km_calibration(task: Task, prediction: Prediction) -> Measured:
     return found.kept(task.contributions)
 
 
-def _ici(task: Task, prediction: Prediction) -> Measured:
+def _ici(task: Task, prediction: Prediction) -> Score:
     status, asked = StatusAtTime.asked(task, prediction), task.contributions
     found = smooth_status(status, contributions=asked, clusters=task.clusters)
     return found.kept(asked)
 
 
-def _ici_cox(task: Task, prediction: Prediction) -> Measured:
+def _ici_cox(task: Task, prediction: Prediction) -> Score:
     given, asked = (task.y, prediction.curves, supported_time(task)), task.contributions
     found = smooth_hazards(*given, contributions=asked, clusters=task.clusters)
     return found.kept(asked)
 
 
-def _slope_cox(task: Task, prediction: Prediction) -> Measured:
+def _slope_cox(task: Task, prediction: Prediction) -> Score:
     return calibration_slope_cox(task.y, prediction.curves, supported_time(task))
 
 
-def _observed_expected(task: Task, prediction: Prediction) -> Measured:
+def _observed_expected(task: Task, prediction: Prediction) -> Score:
     return ratio_of(StatusAtTime.asked(task, prediction))
 
 
-def _intercept(task: Task, prediction: Prediction) -> Measured:
+def _intercept(task: Task, prediction: Prediction) -> Score:
     return intercept_of(StatusAtTime.asked(task, prediction), task.contributions)
 
 
-def _slope(task: Task, prediction: Prediction) -> Measured:
+def _slope(task: Task, prediction: Prediction) -> Score:
     return slope_of(StatusAtTime.asked(task, prediction), task.contributions)
 
 

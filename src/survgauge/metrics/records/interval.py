@@ -15,7 +15,7 @@ from ..probability.interval_scores import (
 )
 from ..probability.log_likelihood import interval_log_likelihood
 from ..ranking.concordance import interval_concordance
-from ..record import POSITIVE, UNIT, Measured, Metric
+from ..record import POSITIVE, UNIT, Metric
 from ..score import Score
 from ..task import Task, supported_end, supported_time
 from ..time.interval_errors import interval_error
@@ -29,7 +29,7 @@ def _error(task: Task, prediction: Prediction, *, method: str, loss: str = "abso
     )  # fmt: skip
 
 
-def _concordance(task: Task, prediction: Prediction) -> Measured:
+def _concordance(task: Task, prediction: Prediction) -> Score:
     weight = task.sample_weight
     return interval_concordance(task.intervals, prediction.risk, sample_weight=weight)
 
@@ -57,12 +57,12 @@ def _log_likelihood(task: Task, prediction: Prediction) -> Score:
     return found
 
 
-def _observed_expected(task: Task, prediction: Prediction) -> Measured:
+def _observed_expected(task: Task, prediction: Prediction) -> Score:
     time = supported_time(task)
     return interval_ratio(task.intervals, prediction.curves, time, known=task.observed)
 
 
-def _turnbull_calibration(task: Task, prediction: Prediction) -> Measured:
+def _turnbull_calibration(task: Task, prediction: Prediction) -> Score:
     return turnbull_calibration(
         task.intervals, prediction.curves, tau=supported_end(task), clusters=task.clusters,
         observed=task.observed,

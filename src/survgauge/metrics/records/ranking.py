@@ -10,16 +10,17 @@ from ...data.predictions import Prediction
 from ..ranking.auc import cumulative_dynamic_auc, robust_auc
 from ..ranking.concordance import concordance_of, concordance_td
 from ..ranking.royston import royston_d
-from ..record import ANY, EVERYTHING, UNIT, Measured, Metric
+from ..record import ANY, EVERYTHING, UNIT, Metric
+from ..score import Score
 from ..task import Task, supported_end, supported_time
 
 
-def _harrell(task: Task, prediction: Prediction) -> Measured:
+def _harrell(task: Task, prediction: Prediction) -> Score:
     options = {"sample_weight": task.sample_weight, "cause": task.cause}
     return concordance_of(task.y, prediction.risk, "harrell", task.contributions, **options)
 
 
-def _uno(task: Task, prediction: Prediction) -> Measured:
+def _uno(task: Task, prediction: Prediction) -> Score:
     tau = supported_end(task)
     if tau != task.tau:
         # Anchors lie strictly before tau; the last time that the data support still counts.
@@ -28,13 +29,13 @@ def _uno(task: Task, prediction: Prediction) -> Measured:
     return concordance_of(task.y, prediction.risk, "uno", task.contributions, **options)
 
 
-def _antolini(task: Task, prediction: Prediction) -> Measured:
+def _antolini(task: Task, prediction: Prediction) -> Score:
     return concordance_td(
         task.y, prediction.curves, sample_weight=task.sample_weight, cause=task.cause
     )
 
 
-def _auc(task: Task, prediction: Prediction) -> Measured:
+def _auc(task: Task, prediction: Prediction) -> Score:
     if task.robust:
         return robust_auc(task, prediction)
     predicted = prediction.risk if prediction.curves is None else prediction.curves
@@ -59,7 +60,7 @@ _RANKING: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _royston_d(task: Task, prediction: Prediction) -> Measured:
+def _royston_d(task: Task, prediction: Prediction) -> Score:
     return royston_d(task.y, prediction.risk)
 
 
