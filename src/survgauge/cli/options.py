@@ -1,11 +1,12 @@
-"""Every option and every command in one table each; nothing here imports what a command needs."""
+"""Every option and every command, as in ``options.json``; nothing here imports what they need."""
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -33,201 +34,25 @@ def _risk(text: str) -> float:
         ) from None
 
 
-def _option(help: str, metavar: str | None = None, **more: Any) -> dict[str, Any]:
-    return {"help": help, "metavar": metavar, **more}
+_TYPES: dict[str, Any] = {"float": float, "int": int, "risk": _risk}
+_TABLE = json.loads(files(__package__).joinpath("options.json").read_text(encoding="utf-8"))
 
 
-def _flag(help: str) -> dict[str, Any]:
-    return {"help": help, "action": "store_true"}
+def _options(given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what `argparse` has to know of options."""
+    return {
+        name: option | ({"type": _TYPES[option["type"]]} if "type" in option else {})
+        for name, option in given.items()
+    }
 
 
-_MANY: dict[str, Any] = {"action": "append", "default": []}
-_LEADERBOARD = ("tasks", "submit", "page")
-_COPULAS = ("clayton", "frank", "gumbel", "gaussian")
-
-#: What `argparse` has to know of each option that several commands share.
-OPTIONS: dict[str, dict[str, Any]] = {
-    # -- files --
-    "--test": _option("test outcomes", "FILE", required=True),
-    "--train": _option("training outcomes: the reference set (default: the test outcomes)", "FILE"),
-    "--pred": _option(
-        "predictions of a model; repeat for each", "NAME=FILE", action="append", required=True
-    ),
-    "--id": _option("column that pairs the rows of --test and of prediction files", "COLUMN"),
-    "--time-column": _option("column of the times (default: time)", "COLUMN", default="time"),
-    "--event-column": _option("column of the events (default: event)", "COLUMN", default="event"),
-    "--event-value": _option("the value that means an event, such as dead (default: 1)", "VALUE"),
-    "--weight-column": _option("column of frequencies: how many subjects a row counts", "COLUMN"),
-    "--entry": _option(
-        "delayed entry: column that says from when on a subject was observed (default: entry, if "
-        "there is one)",
-        "COLUMN",
-    ),
-    "--outcomes": _option(
-        "what to read where a file has both time and event (right), and lower and upper (interval)",
-        choices=("right", "interval"),
-    ),
-    "--interpolation": _option(
-        "how curves are read between their times: linear, step or pchip; NAME=RULE is for one "
-        "model (default: linear where a subject is a row of its file, step where it is a column)",
-        "[NAME=]RULE",
-        **_MANY,
-    ),
-    "--tail": _option(
-        "how curves go on past their end: linear (default), exponential, hold or nan",
-        default="linear",
-    ),
-    "--repair": _option(
-        "how to mend curves that rise here and there, or incidence that falls (running_maximum)",
-        choices=("running_minimum", "isotonic", "running_maximum"),
-    ),
-    # -- what to measure --
-    "--metrics": _option(
-        "metrics by name ('survgauge metrics' lists them), or 'study': those of a validation study",
-        "A,B,...",
-    ),
-    "--tau": _option(
-        "horizon: metrics that have one stop there; also --time, unless given", type=float
-    ),
-    "--threshold": _option(
-        "also the net benefit of treating everybody with at least this risk, e.g. 0.2",
-        "RISK",
-        type=_risk,
-    ),
-    "--time": _option(
-        "times at which these metrics are read: auc, brier, ipa, brier_dr, one_calibration, ici, "
-        "calibration_slope, observed_expected, calibration_intercept, ici_cox, "
-        "calibration_slope_cox and net_benefit",
-        "T,...",
-    ),
-    "--landmark": _option(
-        "evaluate those at risk at S, with times counted from S; several landmarks give a table, "
-        "and --pred NAME@S=FILE predictions that were updated at S",
-        "S,...",
-        action="append",
-    ),
-    "--unit": _option("unit of time, e.g. days", "WORD", default=""),
-    "--by": _option(
-        "columns of --test whose groups are evaluated too", "COLUMN,...", action="append"
-    ),
-    "--confidence": _option("level of the intervals (default: 0.95)", type=float, default=0.95),
-    "--no-intervals": _flag("values only, which is faster"),
-    "--seed": _option("seed: the same gives the same (default: 0)", type=int, default=0),
-    # -- who the subjects are --
-    "--sample-weight": _option("column of --test with sampling weights", "COLUMN"),
-    "--cluster": _option(
-        "column of --test such as hospital or patient, for cluster-robust intervals", "COLUMN"
-    ),
-    "--features": _option(
-        "features of the subjects: 'all' or COLUMN,... of --train and --test, or two files TRAIN "
-        "TEST, for metrics that use distributions given the features. One file (of the test "
-        "subjects) only tests whether censoring depends on them",
-        "WHAT",
-        nargs="+",
-    ),
-    # -- competing risks --
-    "--cause": _option("competing risks: code or name of the cause to evaluate", "NAME"),
-    "--causes": _option(
-        "names of the causes in the order of their codes (default: 1,2,...); needed where the "
-        "event column has names",
-        "A,B,...",
-    ),
-    # -- conventions --
-    "--convention": _option(
-        "definitions of another source: paper, riskregression, sksurv, torchsurv, survivaleval, "
-        "pycox or hazardous",
-        "NAME",
-    ),
-    "--censoring": _option(
-        "outcomes that estimate the weights 1/G (default: the convention's, test)",
-        choices=("test", "train"),
-    ),
-    "--unweighted": _flag("estimated times of censored subjects weigh 1, not 1 - S(c)"),
-    "--area": _option("area under Kaplan-Meier: step (default) or trapezoid", default="step"),
-    "--normalize": _option("what ipcw_d divides by: n (default), weights or events", default="n"),
-    "--floor": _option(
-        "least G of the doubly robust errors (default: 0.1)", type=float, default=0.1
-    ),
-    # -- more data than memory --
-    "--engine": _option("work on this machine (default) or on Dask", choices=("local", "dask")),
-    "--scheduler": _option("address of a Dask cluster, e.g. tcp://HOST:8786", "ADDRESS"),
-    "--batch-rows": _option("number of subjects that a thread scores together", "N", type=int),
-    "--workers": _option("number of threads (default: one per core)", "N", type=int),
-    "--grid": _option(
-        "times of a model's curves, where a column holds them as lists: 0,10,20 or a CSV file with "
-        "a column time",
-        "NAME=TIMES",
-        **_MANY,
-    ),
-    # -- scenarios --
-    "--draws": _option(
-        "number of draws for each kind of scenario (default: 200)", type=int, default=200
-    ),
-    "--dependence": _option(
-        "Kendall's tau of dependent censoring (default: 0.2,0.5)", "A,B,...", default="0.2,0.5"
-    ),
-    "--copula": _option(
-        "kind of dependence: clayton (default), frank or gumbel", default="clayton"
-    ),
-    "--max-bias": _option(
-        "relative bias from which on a metric is said to be off (default: 0.15)",
-        type=float,
-        default=0.15,
-    ),
-    # -- output --
-    "--all": _flag("print everything, not only the first screen"),
-    "--html": _option("write a report to open in a browser", "FILE"),
-    "--title": _option("heading of the report"),
-    "--json": _option("write everything as JSON ('-': print it)", "FILE"),
-    "--quiet": _flag("do not report progress"),
-}
-
-#: Of the groups, options that `--help` shows; `--help-all` shows the others, too.
-_FIRST = (
-    "--test", "--train", "--pred", "--metrics", "--time", "--tau", "--unit", "--by", "--cause",
-    "--all", "--html", "--json",
-)  # fmt: skip
-#: Options of single commands that only `--help-all` shows.
-_LATER = (
-    "--figures", "--jobs", "--retry-failed", "--keep-predictions", "--engine",
-    "--scheduler", "--quiet", "--overwrite", "--force", "--settings", "--tune", "--truth",
-    "--repeats", "--max-rows", "--timeout",
-)  # fmt: skip
-
-#: Options by what they are about, with a description where one is needed.
-_GROUPS: dict[str, tuple[str | None, str]] = {
-    "files": (
-        None,
-        "--test --train --pred --id --time-column --event-column --event-value --weight-column "
-        "--entry --outcomes --interpolation --tail --repair",
-    ),
-    "what to measure": (
-        None,
-        "--metrics --time --tau --unit --by --threshold --landmark --confidence --no-intervals "
-        "--seed",
-    ),
-    "who the subjects are": (None, "--sample-weight --cluster --features"),
-    "competing risks": (
-        "The event column has 0 for censored and 1, 2, ... for the causes, or their names. A model "
-        "has one file per cause: --pred cox:relapse=a.csv --pred cox:death=b.csv, with the "
-        "cumulative incidence at the times in the header.",
-        "--cause --causes",
-    ),
-    "conventions": (None, "--convention --censoring --unweighted --area --normalize --floor"),
-    "more data than memory": (
-        "Where --test is a folder of Parquet files, they are read in parts. --pred then names a "
-        "column of these files (times, or curves as lists; prefix* where a curve has a column for "
-        "each time; risk:COLUMN for scores), or another folder with the same rows. --train is "
-        "required.",
-        "--engine --scheduler --batch-rows --workers --grid",
-    ),
-    "what to audit": (
-        None,
-        "--metrics --tau --time --unit --sample-weight --max-bias --features",
-    ),
-    "scenarios": (None, "--draws --seed --dependence --copula"),
-    "output": (None, "--all --html --title --json"),
-}
+#: Options that several commands share, and options by what they are about, with a description where
+#: one is needed.
+OPTIONS = _options(_TABLE["options"])
+_GROUPS: dict[str, dict[str, str]] = _TABLE["groups"]
+#: Of the groups, options that `--help` shows, and options of single commands that it does not show;
+#: `--help-all` shows all of them.
+_FIRST, _LATER = (_TABLE[name].split() for name in ("first", "later"))
 
 
 @dataclass(frozen=True)
@@ -244,7 +69,7 @@ class Command:
     #: Options and arguments of its own, and those that it shares.
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     shared: str = ""
-    groups: tuple[str, ...] = ()
+    groups: Sequence[str] = ()
     #: Other words for the help of shared options, and values of options that it does not take.
     helps: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -255,9 +80,9 @@ class Command:
         for name, option in own.items():
             self._add(parser, name, option, everything or name not in _LATER)
         for title in self.groups:
-            about, names = _GROUPS[title]
-            group = parser.add_argument_group(title, about if everything else None)
-            for name in names.split():
+            about = _GROUPS[title].get("about") if everything else None
+            group = parser.add_argument_group(title, about)
+            for name in _GROUPS[title]["options"].split():
                 self._add(group, name, OPTIONS[name], everything or name in _FIRST)
         parser.set_defaults(run=self.run, **self.defaults)
 
@@ -286,192 +111,9 @@ class Command:
         return {"help": line.partition(": ")[2].rstrip("."), "description": about, "epilog": told}
 
 
-def _search(what: str) -> dict[str, dict[str, Any]]:
-    return {
-        "search": _option(f"only those of {what}", "WORD", nargs="?"),
-        "--json": _flag("print the list as JSON"),
-    }
-
-
-COMMANDS: dict[str, Command] = {
-    "evaluate": Command(
-        "evaluate:run",
-        "survgauge evaluate --test FILE [--train FILE] --pred NAME=FILE ... [options]",
-        groups=(
-            "files",
-            "what to measure",
-            "who the subjects are",
-            "competing risks",
-            "conventions",
-            "output",
-            "more data than memory",
-        ),
-        helps={"--test": "test outcomes (or a folder of Parquet files)"},
-    ),
-    "study": Command(
-        "study:run",
-        "survgauge study --test FILE [--train FILE] --pred NAME=FILE ... --out DIR [options]",
-        own={
-            "--out": _option("folder for all files", "DIR", required=True),
-            "--overwrite": _flag("replace files of an earlier study in DIR"),
-            "--reference": _option("tell differences of the others from this model", "MODEL"),
-            "--describe": _option(
-                "columns of --test and --train for Table 1, or 'all' (default: those of "
-                "--features)",
-                "COLUMN,...",
-            ),
-        },
-        shared="--title",
-        groups=(
-            "files",
-            "what to measure",
-            "who the subjects are",
-            "competing risks",
-            "conventions",
-        ),
-        helps={"--title": "heading of the study"},
-        defaults={"title": "Validation of survival models"},
-    ),
-    "audit": Command(
-        "audit:run",
-        "survgauge audit --test FILE [--train FILE] --pred NAME=FILE ... [options]",
-        groups=("files", "what to audit", "scenarios", "output"),
-        helps={
-            "--metrics": "names of metrics (default: all time errors)",
-            "--time": "times of interest of brier and auc",
-            "--features": "features of the subjects: 'all' or COLUMN,... of --train and --test, or "
-            "two files TRAIN TEST. They give one more scenario, and distributions given the "
-            "features for metrics that support them",
-        },
-        defaults={"cause": None, "causes": None},
-    ),
-    "report": Command(
-        "bench:report",
-        own={
-            "results": _option("folder of a run, or a JSON file", "RESULTS"),
-            "--html": _option("the page to write", "FILE", required=True),
-        },
-        shared="--title",
-        helps={"--title": "heading of the page"},
-    ),
-    "metrics": Command(
-        "lists:list_metrics",
-        own=_search("a family (time, ranking, probability, calibration), or part of a name"),
-    ),
-    "models": Command(
-        "lists:list_models",
-        own=_search("a name, a kind of model or an extra"),
-    ),
-    "datasets": Command(
-        "lists:list_datasets",
-        "survgauge datasets [--search WORD] [--json] | fetch NAME [--force] [--quiet]",
-        own={
-            "action": _option(
-                "get the dataset NAME onto this machine", "fetch", nargs="?", choices=("fetch",)
-            ),
-            "name": _option("a name of the list", "NAME", nargs="?"),
-            "--search": _option("only those of a name or a package", "WORD"),
-            "--json": _flag("print the list as JSON"),
-            "--force": _flag("download again"),
-        },
-        shared="--quiet",
-    ),
-    "censor": Command(
-        "censor:run",
-        own={
-            "--data": _option("CSV or Parquet to read", "FILE", required=True),
-            "--type": _option(
-                "how censoring is drawn",
-                required=True,
-                choices=(
-                    "uniform",
-                    "uniform_admin",
-                    "exponential",
-                    "original_independent",
-                    "original_dependent",
-                    "feature_dependent",
-                    "external",
-                ),
-            ),
-            "--out": _option("CSV or Parquet to write", "FILE", required=True),
-            "--external": _option("outcomes to draw from (external)", "FILE"),
-            "--rate": _option("target share of censored subjects", type=float),
-            "--kendall-tau": _option(
-                "dependence of event and censoring time", type=float, default=0.0
-            ),
-            "--copula": _option("kind of dependence", choices=_COPULAS, default="clayton"),
-            "--plot": _option("also draw before and after (PNG, SVG, PDF)", "FILE"),
-        },
-        shared="--seed --time-column --event-column --event-value --causes",
-        helps={
-            "--causes": "names of several causes in the order of their codes; the output has codes"
-        },
-    ),
-    "bench": Command(
-        "bench:run",
-        own={
-            "plan": _option("TOML file, or demo, paper, wide, truth; or leaderboard", "PLAN"),
-            "--store": _option("folder of the run (default: bench-NAME)", "DIR"),
-            "--resume": _flag("go on with the run in the store"),
-            "--list": _flag("show what would run and how much, run nothing"),
-            **{
-                f"--{axis}": _option(f"only these {what} of the plan", "A,B,...")
-                for axis, what in (
-                    ("datasets", "datasets"),
-                    ("censoring", "kinds of censoring"),
-                    ("models", "models"),
-                )
-            },
-            "--out": _option("also write tables (Markdown, CSV, LaTeX) and figures", "DIR"),
-            "--figures": _option(
-                "formats of the figures in --out: png, svg, pdf (default: png)", "A,B,..."
-            ),
-            "--jobs": _option("number of processes (default: one per core)", "N", type=int),
-            "--retry-failed": _flag("resume, and run failed cells again"),
-            "--keep-predictions": _flag("store predictions for later metrics"),
-            "--all": _flag("print all tables; with --list, each cell"),
-            "--settings": _option(
-                "leaderboard: default, tuned-ibs, tuned-mae (default: default)", "A,B,..."
-            ),
-            "--tune": _option(
-                "leaderboard: models that tuned settings apply to (default: all)", "A,B,..."
-            ),
-            "--truth": _option(
-                "leaderboard: datasets that are also censored anew, or none", "A,B,..."
-            ),
-            "--repeats": _option(
-                "leaderboard: how often folds are drawn (default: 1)", "N", type=int
-            ),
-            "--max-rows": _option(
-                "leaderboard: most subjects of a dataset (default: 2000)", "N", type=int
-            ),
-            "--timeout": _option(
-                "leaderboard: seconds until a fit fails (default: no limit)", "S", type=float
-            ),
-            "--seed": _option("leaderboard: seed (default: 0)", "N", type=int),
-        },
-        shared="--engine --scheduler --quiet",
-        defaults={"engine": "local"},
-    ),
-    "leaderboard": Command(
-        "leaderboard:run",
-        "survgauge leaderboard tasks --out DIR | submit --name NAME --pred DIR --store DIR | "
-        "page --store DIR --out DIR",
-        own={
-            "action": _option("what to do", "tasks|submit|page", choices=_LEADERBOARD),
-            "--store": _option("folder of the run (survgauge bench leaderboard)", "DIR"),
-            "--out": _option("folder to write into", "DIR"),
-            "--name": _option("submit: what tables call the model", "NAME"),
-            "--pred": _option("submit: folder of predictions and card.toml", "DIR"),
-            "--datasets": _option("tasks: only these datasets", "A,B,..."),
-            "--truth": _option("tasks: datasets that are also censored anew, or none", "A,B,..."),
-            "--repeats": _option("tasks: how often folds are drawn", "N", type=int),
-            "--max-rows": _option("tasks: most subjects of a dataset", "N", type=int),
-            "--seed": _option("tasks: seed (default: 0)", "N", type=int),
-            "--format": _option("tasks: kind of files (default: csv)", choices=("csv", "parquet")),
-        },
-        shared="--quiet",
-    ),
+COMMANDS = {
+    name: Command(**command | {"own": _options(command.get("own", {}))})
+    for name, command in _TABLE["commands"].items()
 }
 
 #: Arguments that are options of the same name.

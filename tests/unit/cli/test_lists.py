@@ -200,9 +200,9 @@ def test_words_of_the_help_are_those_of_the_registries():
     from survgauge.metrics.conventions import CONVENTIONS
 
     censor = COMMANDS["censor"].own
-    assert censor["--type"]["choices"] == tuple(KINDS)
-    assert censor["--copula"]["choices"] == tuple(COPULAS)
-    assert OPTIONS["--repair"]["choices"] == (*REPAIRS, "running_maximum")
+    assert censor["--type"]["choices"] == list(KINDS)
+    assert censor["--copula"]["choices"] == list(COPULAS)
+    assert OPTIONS["--repair"]["choices"] == [*REPAIRS, "running_maximum"]
     for name in CONVENTIONS:
         assert name == "survgauge" or name in OPTIONS["--convention"]["help"]
 
