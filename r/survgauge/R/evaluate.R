@@ -39,6 +39,9 @@ sg_study <- function(predictions, y, out, times = NULL, train = NULL, cause = NU
 
 new_folder <- function(folder) {
   dir.create(folder, showWarnings = FALSE, recursive = TRUE)
+  if (!dir.exists(folder)) {
+    refuse("the folder ", folder, " could not be made")
+  }
   normalizePath(folder)
 }
 
@@ -57,10 +60,25 @@ write_inputs <- function(predictions, y, times, train, cause, by, cluster, sampl
 }
 
 option_words <- function(time, tau, metrics, unit) {
+  if (!is.null(tau)) {
+    check_one(tau, "tau", is.numeric(tau), "a number")
+  }
+  if (!is.null(unit)) {
+    check_one(unit, "unit", is.character(unit), "a word, such as \"days\"")
+  }
+  if (!is.null(time) && (!is.numeric(time) || anyNA(time))) {
+    refuse("time must be numbers; got ", shown(time))
+  }
   c(
     option_word("--time", short_digits(time)), option_word("--tau", short_digits(tau)),
     option_word("--metrics", metrics), option_word("--unit", unit)
   )
+}
+
+check_one <- function(x, name, right, wanted) {
+  if (!right || length(x) != 1 || is.na(x)) {
+    refuse(name, " must be ", wanted, "; got ", shown(x))
+  }
 }
 
 option_word <- function(option, values) {
@@ -73,7 +91,7 @@ read_predictions <- function(predictions, times) {
     predictions <- list(model = predictions)
   }
   names <- names(predictions)
-  if (is.null(names) || any(!nzchar(names)) || anyDuplicated(names)) {
+  if (is.null(names) || anyNA(names) || any(!nzchar(names)) || anyDuplicated(names)) {
     refuse("predictions must be a list with a different name for each model")
   }
   if (any(grepl("=", names, fixed = TRUE))) {
@@ -90,6 +108,11 @@ read_predictions <- function(predictions, times) {
 # Names of the causes that the command is told; NULL where there is one kind of event.
 asked_causes <- function(y, train, cause) {
   causes <- causes_of(y)
+  in_train <- if (is.null(train)) causes else causes_of(train)
+  if (!identical(in_train, causes)) {
+    levels <- vapply(list(in_train, causes), function(x) if (is.null(x)) "one kind of event" else shown(x), "")
+    refuse("train and y must have the same levels of events; got ", levels[[1]], " and ", levels[[2]])
+  }
   if (is.null(causes) && is.null(cause)) {
     return(NULL)
   }
@@ -99,14 +122,9 @@ asked_causes <- function(y, train, cause) {
   if (is.null(cause)) {
     refuse("y has events of ", length(causes), " causes (", shown(causes), "): say with cause which of them is meant")
   }
-  if (any(grepl(",", causes, fixed = TRUE))) {
-    refuse("the names of causes must not have commas; got ", shown(causes))
-  }
-  if (!is.null(train) && !identical(attr(train, "states"), attr(y, "states"))) {
-    refuse(
-      "train and y must have the same levels of events; got ", shown(attr(train, "states")), " and ",
-      shown(attr(y, "states"))
-    )
+  check_one(cause, "cause", is.atomic(cause), paste("one of", shown(causes)))
+  if (any(grepl("[,:=]", causes))) {
+    refuse("the names of causes must not have commas, colons or '='; got ", shown(causes))
   }
   causes
 }
@@ -119,6 +137,12 @@ write_outcomes <- function(y, train, by, cluster, sample_weight, folder, describ
     as.list(groups), if (!is.null(cluster)) list(.cluster = cluster),
     if (!is.null(sample_weight)) list(.weight = sample_weight)
   )
+  for (name in names(columns)) {
+    gap <- which(is.na(columns[[name]]))
+    if (length(gap) > 0) {
+      refuse(argument_of(name), " must have no missing values; got NA in row ", gap[[1]])
+    }
+  }
   test <- with_columns(test, columns, "by", "subjects")
   known <- setdiff(names(describe), names(groups))  # a column may be both
   test <- with_columns(test, as.list(describe)[known], "describe", "subjects")
@@ -136,6 +160,11 @@ write_outcomes <- function(y, train, by, cluster, sample_weight, folder, describ
   )
 }
 
+# The argument that gave a column; groups have names of their own.
+argument_of <- function(column) {
+  switch(column, .cluster = "cluster", .weight = "sample_weight", column)
+}
+
 # Outcomes with columns beside them, which the argument `called` gave.
 with_columns <- function(table, columns, called, whom) {
   taken <- intersect(names(columns), c(names(table), "weight"))
@@ -145,7 +174,7 @@ with_columns <- function(table, columns, called, whom) {
   for (name in names(columns)) {
     if (length(columns[[name]]) != nrow(table)) {
       refuse(
-        sub("^\\.", "", name), " must have a value for each subject; got ", length(columns[[name]]),
+        argument_of(name), " must have a value for each subject; got ", length(columns[[name]]),
         " values and ", nrow(table), " ", whom
       )
     }
@@ -166,7 +195,7 @@ write_predictions <- function(models, causes, folder) {
     }
     parts <- if (model$kind == "incidence") incidence_parts(model, causes, name) else list(model$values)
     labels <- if (model$kind == "incidence") paste0(name, ":", names(parts)) else name
-    files <- file_names(labels, from = length(words) / 2)
+    files <- file_names(labels, from = length(words))
     for (k in seq_along(parts)) {
       path <- file.path(folder, files[[k]])
       if (model$kind %in% c("time", "risk")) {
@@ -175,7 +204,7 @@ write_predictions <- function(models, causes, folder) {
         write_curves(parts[[k]], model$times, path)
       }
     }
-    words <- c(words, rbind("--pred", paste0(labels, "=", files)))
+    words <- c(words, paste0("--pred=", labels, "=", files))
   }
   words
 }

@@ -1,7 +1,7 @@
 # Numbers as text that is read back as the same number.
 digits17 <- function(x) {
   text <- sprintf("%.17g", x)
-  text[is.na(x)] <- ""
+  text[is.na(x)] <- "NA"
   text[!is.na(x) & is.infinite(x)] <- ifelse(x[!is.na(x) & is.infinite(x)] > 0, "inf", "-inf")
   text
 }
@@ -21,7 +21,7 @@ write_table <- function(table, path) {
   # Names of columns are quoted only where some column is.
   quote <- if (any(is_text)) which(is_text) else FALSE
   utils::write.table(
-    table, path, sep = ",", quote = quote, qmethod = "double", na = "", row.names = FALSE,
+    table, path, sep = ",", quote = quote, qmethod = "double", na = "NA", row.names = FALSE,
     fileEncoding = "UTF-8"
   )
 }
@@ -56,7 +56,7 @@ outcome_table <- function(y, name) {
     ),
     interval = interval_table(column("time1"), column("time2"), column("status")),
     refuse(
-      name, " has outcomes of type '", type, "'; survgauge knows right-censored outcomes, delayed ",
+      name, " has outcomes of type '", type, "'; survgauge supports right-censored outcomes, delayed ",
       "entry, interval censoring and competing risks"
     )
   )

@@ -2,6 +2,12 @@ sg_prediction <- function(x, times = NULL, ...) UseMethod("sg_prediction")
 
 # kind: survival (a matrix), time or risk (a vector), incidence (a list of matrices, by cause).
 new_prediction <- function(kind, values, times = NULL, interpolation = NULL) {
+  for (part in if (is.list(values)) values else list(values)) {
+    gap <- which(is.na(part), arr.ind = TRUE)
+    if (length(gap) > 0) {
+      refuse("predictions must have no missing values; got NA in row ", min(if (is.matrix(gap)) gap[, 1] else gap))
+    }
+  }
   structure(
     list(kind = kind, values = values, times = times, interpolation = interpolation),
     class = "sg_prediction"
@@ -13,16 +19,23 @@ grid_of <- function(x, times) {
   if (is.null(times)) {
     times <- suppressWarnings(as.numeric(colnames(x)))
     if (length(times) == 0 || anyNA(times)) {
-      refuse("the matrix has no times: give times, or times as its column names")
+      refuse(
+        "the matrix has no times: give times, or times as its column names",
+        if (ncol(x) == 1) "; one predicted time per subject is a vector, as x[, 1] is"
+      )
     }
   }
   if (length(times) != ncol(x)) {
     refuse(
-      "the matrix has ", ncol(x), " columns, and there are ", length(times), " times; a row is a ",
-      "subject and a column a time"
+      "the matrix has ", ncol(x), if (ncol(x) == 1) " column" else " columns", ", and there are ",
+      length(times), " times; a row is a subject and a column a time"
     )
   }
-  as.numeric(times)
+  found <- suppressWarnings(as.numeric(times))
+  if (!all(is.finite(found)) || anyDuplicated(found)) {
+    refuse("times must be different finite numbers; got ", shown(utils::head(times, 10)))
+  }
+  found
 }
 
 sg_risk <- function(x, times = NULL) {
@@ -36,7 +49,7 @@ sg_prediction.sg_prediction <- function(x, times = NULL, ...) x
 
 sg_prediction.default <- function(x, times = NULL, ...) {
   refuse(
-    "predictions of class ", shown(class(x)), " are not known: give a matrix of survival ",
+    "predictions of class ", shown(class(x)), " are not supported: give a matrix of survival ",
     "probabilities (a row is a subject, a column a time), sg_risk() of a matrix of risks, predicted ",
     "times, a list with a matrix for each cause, or write a method of sg_prediction()"
   )
@@ -51,17 +64,24 @@ sg_prediction.matrix <- function(x, times = NULL, ...) {
 
 sg_prediction.numeric <- function(x, times = NULL, ...) new_prediction("time", as.numeric(x))
 
-# A column time or risk, or what predict() of tidymodels returns.
+# A column time or risk, what predict() of tidymodels returns, or a matrix as a frame.
 sg_prediction.data.frame <- function(x, times = NULL, ...) {
   if (is.list(x[[".pred"]])) {
     return(nested_curves(x[[".pred"]]))
   }
   columns <- c(time = "time", .pred_time = "time", risk = "risk")
   found <- intersect(names(columns), names(x))
+  numeric <- all(vapply(x, is.numeric, logical(1)))
+  names <- sub("^X(?=[0-9])", "", names(x), perl = TRUE)  # data.frame() writes X30 for 30
+  named <- !anyNA(suppressWarnings(as.numeric(names)))
+  if (length(found) == 0 && length(x) > 0 && numeric && (named || !is.null(times))) {
+    return(sg_prediction(structure(as.matrix(x), dimnames = list(NULL, names)), times))
+  }
   if (length(found) != 1) {
     refuse(
-      "a data frame of predictions must have one column time or risk, or the column .pred_time or ",
-      ".pred of tidymodels; got ", shown(names(x))
+      "a data frame of predictions must have one column time or risk, the column .pred_time or ",
+      ".pred of tidymodels, or survival probabilities with times as names of its columns; got ",
+      shown(names(x))
     )
   }
   new_prediction(columns[[found]], as.numeric(x[[found]]))

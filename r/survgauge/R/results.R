@@ -1,4 +1,7 @@
 read_results <- function(path, text, report) {
+  if (!file.exists(path)) {
+    refuse(shown(sg_command()), " ended without results; is it the command survgauge?")
+  }
   found <- jsonlite::fromJSON(path, simplifyDataFrame = TRUE)
   structure(
     list(

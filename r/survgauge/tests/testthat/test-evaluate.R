@@ -140,6 +140,43 @@ test_that("errors are conditions with the sentence of the command", {
   expect_error(sg_evaluate(list(cox = S), v$y, cause = "death"), "competing risks", class = "survgauge_error")
 })
 
+test_that("arguments are checked before the command runs", {
+  skip_without_command()
+  v <- veterans()
+  days <- 3 * v$test$karno
+  n <- length(days)
+  ask <- function(..., y = v$y) sg_evaluate(list(a = days), y, ..., report = NULL)
+  expect_error(ask(tau = NA), "tau must be a number", class = "survgauge_error")
+  expect_error(ask(tau = c(1, 2)), "tau must be a number; got 1, 2", class = "survgauge_error")
+  expect_error(ask(time = "a"), "time must be numbers", class = "survgauge_error")
+  expect_error(ask(unit = c("days", "years")), "unit must be a word", class = "survgauge_error")
+  expect_error(ask(cluster = replace(1:n, 3, NA)), "cluster must .* NA in row 3", class = "survgauge_error")
+  expect_error(ask(sample_weight = c(NA, 2:n)), "sample_weight must .* NA in row 1", class = "survgauge_error")
+  writeLines("", file <- tempfile())
+  expect_error(ask(folder = file.path(file, "in")), "could not be made", class = "survgauge_error")
+  expect_error(sg_evaluate(setNames(list(days), NA), v$y), "different name", class = "survgauge_error")
+  cause <- factor(rep(c("no", "a", "b=c"), length.out = n), c("no", "a", "b=c"))
+  several <- Surv(v$test$time, cause)
+  expect_error(ask(y = several, train = v$y_train), "one kind of event and a, b=c", class = "survgauge_error")
+  expect_error(ask(y = several, cause = "a"), "commas, colons or '='", class = "survgauge_error")
+  expect_error(ask(y = several, cause = c("a", "b=c")), "cause must be one of", class = "survgauge_error")
+  before <- options(survgauge.command = Sys.which("true")[[1]])
+  on.exit(options(before))
+  expect_error(ask(), "ended without results", class = "survgauge_error")
+})
+
+test_that("names may begin with dashes, and covariates may be missing", {
+  skip_without_command()
+  v <- veterans()
+  days <- 3 * v$test$karno
+  ask <- function(name, ...) {
+    sg_evaluate(setNames(list(days), name), v$y, train = v$y_train, metrics = "mae_within", tau = 200, report = NULL, ...)
+  }
+  expect_equal(value(ask("--help"), "mae_within"), value(ask("a"), "mae_within"))
+  gaps <- function(x) data.frame(age = replace(x$age, c(1, 4), NA))  # of one column: no empty lines
+  expect_length(value(ask("a", X_train = gaps(v$train), X_test = gaps(v$test)), "mae_within"), 1)
+})
+
 test_that("the command is found by option, environment and path", {
   before <- options(survgauge.command = "no-such-program")
   on.exit(options(before))

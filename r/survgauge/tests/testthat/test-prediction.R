@@ -7,6 +7,23 @@ test_that("a matrix has its times from the argument or from its columns", {
   expect_error(sg_prediction(S, 1:3), "2 columns.* 3 times", class = "survgauge_error")
 })
 
+test_that("a frame of probabilities is a matrix", {
+  S <- matrix(c(1, 1, 0.5, 0.75), 2)
+  expect_equal(sg_prediction(as.data.frame(S), c(0, 5))$values, S, ignore_attr = TRUE)
+  expect_equal(sg_prediction(data.frame("0" = S[, 1], "2.5" = S[, 2], check.names = FALSE))$times, c(0, 2.5))
+  expect_equal(sg_prediction(data.frame(X0 = S[, 1], X2.5 = S[, 2]))$times, c(0, 2.5))
+})
+
+test_that("gaps and times that are none are refused", {
+  S <- matrix(c(1, 1, 0.5, 0.75), 2)
+  expect_error(sg_prediction(replace(S, 4, NA), c(0, 5)), "NA in row 2", class = "survgauge_error")
+  expect_error(sg_prediction(c(5, 6, NA)), "NA in row 3", class = "survgauge_error")
+  for (times in list(c(0, 0), c(0, Inf), c(0, NA), c("a", "b"))) {
+    expect_error(sg_prediction(S, times), "different finite numbers", class = "survgauge_error")
+  }
+  expect_error(sg_prediction(matrix(c(5, 6))), "is a vector", class = "survgauge_error")
+})
+
 test_that("risks are turned into survival", {
   risk <- matrix(c(0, 0, 0.5, 0.25), 2)
   expect_equal(sg_risk(risk, c(0, 5))$values, 1 - risk)
