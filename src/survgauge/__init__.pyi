@@ -28,8 +28,8 @@ from .estimators.aalen_johansen import AalenJohansen as AalenJohansen
 from .estimators.aalen_johansen import subdistribution_weights as subdistribution_weights
 from .estimators.blending import conditional as conditional
 from .estimators.conditional import Conditional as Conditional
-from .estimators.counts import OutcomeCounts as OutcomeCounts
 from .estimators.kaplan_meier import KaplanMeier as KaplanMeier
+from .estimators.reference import OutcomeCounts as OutcomeCounts
 from .estimators.reference import Reference as Reference
 from .estimators.reference import reference_curves as reference_curves
 from .estimators.surrogates import Method as Method

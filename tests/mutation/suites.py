@@ -11,7 +11,6 @@ PACKAGE = ROOT / "src" / "survgauge"
 CORE = (
     "estimators/reference.py",
     "estimators/pseudo.py",
-    "estimators/pseudo_incidence.py",
     "estimators/surrogates.py",
     "estimators/residual.py",
     "estimators/estimated_g.py",
@@ -22,10 +21,9 @@ CORE = (
     "metrics/ranking/concordance.py",
     "metrics/probability/status_scores.py",
     "metrics/calibration/*calibration*.py",
-    "metrics/calibration/smooth_fit.py",
+    "metrics/calibration/ici.py",
     "metrics/calibration/risk_rates.py",
     "metrics/calibration/inputs.py",
-    "metrics/calibration/ici.py",
     "metrics/calibration/distance_intervals.py",
 )
 #: Tests of numbers, all collected once; those that take longer than SECONDS are left out.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.estimators.pseudo_incidence import PseudoIncidence
+from survgauge.estimators.pseudo import PseudoIncidence
 
 FOLDER = Path(__file__).parent / "r"
 DATA = json.loads((FOLDER / "incidence.json").read_text())["datasets"]

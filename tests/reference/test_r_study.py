@@ -11,7 +11,7 @@ import pytest
 import survgauge as sg
 from survgauge.data.outcomes import Outcomes
 from survgauge.estimators.aalen_johansen import free_at
-from survgauge.estimators.pseudo_incidence import PseudoIncidence
+from survgauge.estimators.pseudo import PseudoIncidence
 
 FOLDER = Path(__file__).parent / "r"
 DATA = json.loads((FOLDER / "metrics.json").read_text())["datasets"]

@@ -14,9 +14,8 @@ from .._tools.frames import table_columns
 from .._tools.text import ShortRepr
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError
-from ..estimators.cox import censoring_outcomes, feature_matrix
+from ..estimators.cox import PartialLikelihood, censoring_outcomes, feature_matrix
 from ..estimators.kaplan_meier import KaplanMeier
-from ..estimators.partial_likelihood import PartialLikelihood
 from ..estimators.reference import Reference
 from .group_tests import log_rank_test
 

@@ -13,7 +13,7 @@ from ..data.causes import cause_code
 from ..data.outcomes import Outcomes
 from ..errors import InputError
 from ..estimators.kaplan_meier import KaplanMeier
-from ..estimators.pseudo_incidence import PseudoIncidence
+from ..estimators.pseudo import PseudoIncidence
 from ..estimators.surrogates import pseudo_observations
 from .task import Task
 

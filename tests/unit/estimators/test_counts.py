@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from survgauge import Outcomes
-from survgauge.estimators.counts import OutcomeCounts
+from survgauge.estimators.reference import OutcomeCounts
 
 
 def drawn(rng, kind, n=3_000):

@@ -12,7 +12,7 @@ import survgauge as sg
 from survgauge.data.conditional_curves import given_entry
 from survgauge.errors import InputError, UndefinedMetricError
 from survgauge.estimators.aalen_johansen import free_at
-from survgauge.estimators.pseudo_incidence import PseudoIncidence
+from survgauge.estimators.pseudo import PseudoIncidence
 from survgauge.metrics.ranking.royston import KAPPA, _rankits
 
 CASES = pytest.mark.parametrize(("seed", "whole"), [(0, False), (1, False), (2, True), (3, True)])

@@ -9,7 +9,7 @@ import pytest
 import survgauge as sg
 from survgauge.data.conditional_curves import given_entry, incidence_from_landmark
 from survgauge.errors import InputError
-from survgauge.estimators.pseudo_incidence import PseudoIncidence
+from survgauge.estimators.pseudo import PseudoIncidence
 from survgauge.estimators.reference import Reference
 from survgauge.estimators.surrogates import METHODS, make_setting
 from survgauge.metrics.ranking.auc import cumulative_dynamic_auc_details

@@ -1,6 +1,6 @@
 """Evaluation in bounded memory: the numbers of `evaluate`, from batches, files or a cluster."""
 
-from ...estimators.counts import OutcomeCounts
+from ...estimators.reference import OutcomeCounts
 from .call import Evaluator, evaluate_dask, evaluate_stream
 from .layout import RiskColumn, TimeColumn
 from .specs import CurveColumns, IncidenceColumns

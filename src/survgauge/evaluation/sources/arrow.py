@@ -12,8 +12,7 @@ from typing import Any
 
 from ...data.outcomes import IntervalOutcomes
 from ...errors import InputError
-from ...estimators.counts import OutcomeCounts
-from ...estimators.reference import Reference
+from ...estimators.reference import OutcomeCounts, Reference
 from ..reading import joined, training_intervals, wrong_training
 from .batches import Batch
 from .layout import Layout

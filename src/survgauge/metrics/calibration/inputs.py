@@ -18,7 +18,7 @@ from ...data.incidence import CauseCurves, IncidenceCurves
 from ...data.outcomes import IntervalOutcomes, Outcomes
 from ...data.predictions import Prediction
 from ...errors import InputError, UndefinedMetricError, numbered, one_of
-from ...estimators.pseudo_incidence import PseudoIncidence
+from ...estimators.pseudo import PseudoIncidence
 from ...estimators.turnbull import Turnbull
 from ..checks import OneCause, check_curves, one_cause, read_curves
 from ..past_curve import share_past

@@ -22,25 +22,23 @@ from ..task import Task
 from .curve_gap import (
     POINTS,
     HazardGap,
+    Lines,
     MeanGap,
     ObservedCurve,
+    breaks_of,
     cross_products,
+    falls,
     gap_spread,
     middles,
-)
-from .distance_intervals import Distance, SquaredGap
-from .inputs import CONVENTIONS, description
-from .interval_calibration import TurnbullCalibration, turnbull_calibration
-from .mean_curve import (
-    Lines,
-    breaks_of,
-    falls,
     refuse_past_grid,
     shared_mean,
     squared_gap,
     trapezoid_gap,
     with_tail,
 )
+from .distance_intervals import Distance, SquaredGap
+from .inputs import CONVENTIONS, description
+from .interval_calibration import TurnbullCalibration, turnbull_calibration
 
 _ROWS = 4096
 #: A spread that is a smaller part of its sum of squares than this is a rounding error.

@@ -11,7 +11,7 @@ from ..._tools.arrays import Floats, repeated
 from ..._tools.arrays import probability as checked_probability
 from ...data.outcomes import IntervalOutcomes, Outcomes
 from ...errors import UndefinedMetricError
-from ...estimators.pseudo_incidence import PseudoIncidence
+from ...estimators.pseudo import PseudoIncidence
 from ...estimators.turnbull import Turnbull
 from ..score import Score
 from .inputs import StatusAtTime, checked_time, interval_description, interval_survival, turnbull_of

@@ -13,8 +13,7 @@ from ..._tools.text import ShortRepr
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, NotApplicableError, UndefinedMetricError, one_of
-from ...estimators.cox import CoxRegression
-from ...estimators.partial_likelihood import TIES
+from ...estimators.cox import TIES, CoxRegression
 from ..checks import read_curves
 from ..score import Score, freedom
 from .inputs import Pseudo, StatusAtTime, description, log_log, put_back, survival_at

@@ -11,8 +11,7 @@ from scipy.special import ndtr, ndtri
 from ..._tools.arrays import Floats, sorting_order
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError, one_of
-from ...estimators.cox import CoxRegression
-from ...estimators.partial_likelihood import TIES
+from ...estimators.cox import TIES, CoxRegression
 from ..score import Score
 from .concordance import checked_risk
 

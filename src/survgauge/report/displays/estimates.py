@@ -12,7 +12,7 @@ from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...estimators.aalen_johansen import AalenJohansen, coded
 from ...estimators.kaplan_meier import KaplanMeier
-from ...estimators.pseudo_incidence import PseudoIncidence
+from ...estimators.pseudo import PseudoIncidence
 from ...estimators.turnbull import Turnbull
 from ...evaluation.inference import critical, log_log_band
 from ...metrics.calibration.curve_gap import HazardGap

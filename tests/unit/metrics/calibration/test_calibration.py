@@ -13,12 +13,12 @@ from scipy import stats
 from strategies import outcomes, pair, tails
 
 from survgauge import InputError, KaplanMeier, Outcomes, SurvivalCurves, UndefinedMetricError
-from survgauge.metrics.calibration import mean_curve as _mean_curve
+from survgauge.metrics.calibration import curve_gap as _mean_curve
 from survgauge.metrics.calibration.d_calibration import bridge_tail, d_calibration
+from survgauge.metrics.calibration.ici import weighted_quantile
 from survgauge.metrics.calibration.km_calibration import km_calibration
 from survgauge.metrics.calibration.one_calibration import one_calibration
 from survgauge.metrics.calibration.residuals import coverage
-from survgauge.metrics.calibration.smooth_fit import weighted_quantile
 from survgauge.metrics.calibration.weak_calibration import (
     calibration_slope_cox,
 )

@@ -9,7 +9,7 @@ import pytest
 
 import survgauge as sg
 from survgauge.metrics.calibration import d_calibration as kernel
-from survgauge.metrics.calibration import inputs, risk_rates, smooth_fit
+from survgauge.metrics.calibration import ici, inputs, risk_rates
 from survgauge.metrics.checks import check_curves
 
 
@@ -116,12 +116,8 @@ def test_weighted_quantiles_repeat_values():
     values, weight = np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 3.0])
     repeated = np.repeat(values, weight.astype(int))
     for q in (0.0, 0.1, 0.3, 0.5, 0.77, 1.0):
-        assert smooth_fit.weighted_quantile(values, weight, q) == pytest.approx(
-            np.quantile(repeated, q)
-        )
-        assert smooth_fit.weighted_quantile(values, None, q) == pytest.approx(
-            np.quantile(values, q)
-        )
+        assert ici.weighted_quantile(values, weight, q) == pytest.approx(np.quantile(repeated, q))
+        assert ici.weighted_quantile(values, None, q) == pytest.approx(np.quantile(values, q))
 
 
 def test_probabilities_that_round_past_their_ends_are_set_to_them():

@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 
 import survgauge as sg
 from survgauge.estimators.aalen_johansen import free_at
-from survgauge.estimators.pseudo_incidence import PseudoIncidence
-from survgauge.metrics.calibration import smooth_fit
+from survgauge.estimators.pseudo import PseudoIncidence
+from survgauge.metrics.calibration import ici
 from survgauge.metrics.calibration.inputs import StatusAtTime, cause_survival
 from survgauge.metrics.calibration.risk_rates import shared_shape
 from survgauge.metrics.calibration.weak_calibration import intercept_of
@@ -160,7 +160,7 @@ def test_contributions_to_ici_are_derivatives_by_the_frequencies(monkeypatch):
     whole = sg.integrated_calibration_index(y, curves, AT, cause=1)
     # Knots would move with the frequencies; contributions hold them.
     held = "spline", np.array(whole.convention["knots"])
-    monkeypatch.setattr(smooth_fit, "_choose_knots", lambda *_: held)
+    monkeypatch.setattr(ici, "_choose_knots", lambda *_: held)
 
     def of(weight):
         return sg.integrated_calibration_index(weighted(y, weight), curves, AT, cause=1).ici

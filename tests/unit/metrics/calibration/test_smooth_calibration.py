@@ -15,8 +15,10 @@ from survgauge import (
     evaluate,
 )
 from survgauge.estimators.cox import CoxRegression
-from survgauge.metrics.calibration.ici import integrated_calibration_index_cox
-from survgauge.metrics.calibration.smooth_fit import restricted_cubic_spline
+from survgauge.metrics.calibration.ici import (
+    integrated_calibration_index_cox,
+    restricted_cubic_spline,
+)
 
 
 def simulated(n, seed, tied=False, distort=1.0):

@@ -8,7 +8,7 @@ from naive import km_at
 from scipy.optimize import minimize
 
 import survgauge as sg
-from survgauge.estimators.pseudo_incidence import PseudoIncidence
+from survgauge.estimators.pseudo import PseudoIncidence
 
 TIME = 6.0
 
