@@ -397,7 +397,7 @@ def evaluated(
     made: dict[str, Any],
     y_train: Any = None,
     predictions: dict[str, Prediction] | None = None,
-    features: bool = False,
+    features: bool | None = False,
     members: list[EvaluationWarning] | None = None,
     dependent: list[EvaluationWarning] | None = None,
 ) -> Evaluation:
@@ -417,7 +417,7 @@ def evaluated(
     predictions
         What the models said, where it is in memory.
     features
-        Whether there are features by which censoring can be described.
+        Whether there are features by which censoring can be described; None: there can be none.
     """
     task = question.task
     intervals, sampled = task.outcomes == "interval", task.sample_weight is not None

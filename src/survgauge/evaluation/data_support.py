@@ -24,13 +24,13 @@ def support_of(
     scores: list[TableCell],
     same: list[str],
     y_train: Any,
-    features: bool,
+    features: bool | None,
 ) -> dict[str, Any]:
     """What all metrics share, and what each cell left out.
 
     The median follow-up is that of the time until censoring, since entry. `same` are the models
     that predict what the baseline predicts, `y_train` training outcomes that are intervals;
-    `features` says whether censoring can be described by features.
+    `features` says whether censoring can be described by features, None that there can be none.
     """
     trained = _training(task, y_train)
     weights = [score.support.get("largest_weight") for score in scores]
@@ -122,10 +122,11 @@ def _entry(task: Task) -> dict[str, Any]:
     }
 
 
-def _assumed_censoring(task: Task, counts: SubjectCounts, features: bool) -> dict[str, str]:
+def _assumed_censoring(task: Task, counts: SubjectCounts, features: bool | None) -> dict[str, str]:
     """Return what is assumed of censoring, and whether there are `features` to check it by.
 
-    Nothing without censored subjects, and of interval-censored outcomes.
+    Nothing without censored subjects, and of interval-censored outcomes. None are features that
+    cannot be given, as in a stream; nor can they under delayed entry and with sampling weights.
     """
     if task.outcomes != "right" or counts.events >= counts.subjects:
         return {}
@@ -135,7 +136,8 @@ def _assumed_censoring(task: Task, counts: SubjectCounts, features: bool) -> dic
         }
     if features:
         return {}
-    how = "" if task.sample_weight is not None else ": pass X_test= and X_train= to check it"
+    possible = features is not None and task.sample_weight is None and not task.by_entry
+    how = ": pass X_test= and X_train= to check it" * possible
     return {
         "assumes": f"Censoring is assumed not to depend on covariates. This was not checked{how}."
     }

@@ -91,3 +91,20 @@ def test_features_of_both_sets_give_valid_numbers():
 @pytest.mark.parametrize("given", ["test", "both"])
 def test_nothing_is_marked_where_no_dependence_is_found(given):
     assert not withheld(evaluated(dependent=False, given=given))
+
+
+def test_features_are_asked_for_only_where_they_can_be_given():
+    _, y = drawn(2)
+    _, y_train = drawn(1)
+    times = {"a": np.full(N, 0.7)}
+    late = sg.Outcomes(y.time, y.event, entry=y.time / 2)
+    batch = {"time": y.time, "event": y.event, **times}
+    for ev, asked in (
+        (sg.evaluate(times, y, y_train=y_train), True),
+        (sg.evaluate(times, y, y_train=y_train, sample_weight=np.ones(N)), False),
+        (sg.evaluate(times, late, y_train=late), False),
+        (sg.evaluate_stream([batch], y_train=y_train, predictions={"a": "a"}), False),
+    ):
+        assert "not checked" in ev.support["assumes"]
+        assert ("X_test" in ev.support["assumes"]) == asked
+        assert ("X_test" in ev.verdict) == asked

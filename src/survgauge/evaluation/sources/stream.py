@@ -103,7 +103,7 @@ def evaluate_source(
         grids=coarse_grids(question.task, grids),
         made=made,
         y_train=reference if layout.are_intervals else None,
-        features=bool(layout.distributions),
+        features=True if layout.distributions else None,
     )
 
 
