@@ -208,7 +208,7 @@ class Prediction:
         if np.isnan(risk).any():
             raise UndefinedMetricError(
                 f"subjects are ranked by the predicted incidence by {self.rank_time:g}, and the "
-                "curves end before it; predict up to that time, or give an earlier tau"
+                "curves end before it; predict up to that time, or pass an earlier tau"
             )
         return risk
 

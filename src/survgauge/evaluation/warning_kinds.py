@@ -30,7 +30,7 @@ class Kind:
         """Put the numbers of a case into the sentence.
 
         >>> KINDS["few-clusters"].message({"clusters": 4})
-        'there are 4 clusters only, so standard errors are rough and intervals are wide'
+        'there are only 4 clusters, so standard errors are rough and intervals are wide'
         """
         text = self.sentence if isinstance(self.sentence, str) else self.sentence[numbers["form"]]
         return _Formats().format(text, **numbers)
@@ -57,7 +57,7 @@ REASONS = {
     "past-follow-up": "no subject is followed",
 }
 _STOPS = (
-    "{metrics:list} {stop} at {horizon:g}, because after it {why}; {past} of {subjects} subjects "
+    "{metrics:list} {stop} at {horizon:g}, because after that {why}; {past} of {subjects} subjects "
     "are {seen} longer (up to {last:g})"
 )
 
@@ -66,10 +66,10 @@ KINDS: dict[str, Kind] = {
     "in-sample-reference": Kind(
         "caution",
         {
-            "": "no training outcomes were given, so the test outcomes are their own reference set",
+            "": "no training outcomes were given, so the test outcomes serve as the reference set",
             "scorer": "{estimator} does not keep the outcomes it was trained on, so each test fold "
             "is its own reference set for {metrics}; wrap the model in sg.models.from_sklearn(...),"
-            " or give y_train to the scorer",
+            " or pass y_train to the scorer",
         },
         "pass the training outcomes",
     ),
@@ -77,16 +77,16 @@ KINDS: dict[str, Kind] = {
         "caution",
         "the training outcomes have no event of {cause}, so the baseline predicts that it never "
         "happens, and times of censored subjects are estimated without it",
-        "check that the causes have the same codes in both sets, or give other training outcomes",
+        "check that the causes have the same codes in both sets, or pass other training outcomes",
     ),
     "few-events": Kind(
         "caution",
-        "there are {subjects} subjects with {events} events{of} only, so intervals are rough",
+        "there are only {events} events{of} among {subjects} subjects, so intervals are rough",
         "do not rely on the intervals",
     ),
     "few-clusters": Kind(
         "caution",
-        "there are {clusters} clusters only, so standard errors are rough and intervals are wide",
+        "there are only {clusters} clusters, so standard errors are rough and intervals are wide",
         "do not rely on the intervals",
     ),
     "fractional-frequencies": Kind(
@@ -99,7 +99,7 @@ KINDS: dict[str, Kind] = {
         "caution",
         "numbers of groups with fewer than 30 subjects or 10 events ({small} of {groups}: {named}) "
         "are rough, and these groups take no part in the test of whether groups differ",
-        "do not rely on their numbers; put small groups together, and make bands of a measurement",
+        "do not rely on their numbers; merge small groups, and cut measurements into wider bands",
     ),
     "other-values": Kind(
         "caution",
@@ -141,16 +141,16 @@ KINDS: dict[str, Kind] = {
     ),
     "tau-past-horizon": Kind(
         "caution",
-        "tau is {tau:g}, but the data support times up to {horizon:g} only, because after it "
+        "tau is {tau:g}, but the data support times only up to {horizon:g}, because after that "
         "{why}; metrics with a horizon stop at {horizon:g}, other errors in time and the CRPS at "
         "tau (see the column until)",
-        "give an earlier `tau`",
+        "set an earlier `tau`",
     ),
     "tau-past-follow-up": Kind(
         "caution",
-        "tau is {tau:g}, but the reference set is followed up to {end:g} only, so nothing is known "
-        "of the times in between",
-        "give a `tau` inside the follow-up",
+        "tau is {tau:g}, but the reference set is followed only up to {end:g}, so nothing is known "
+        "about the times in between",
+        "set a `tau` inside the follow-up",
     ),
     # -- censoring --
     "follow-up-differs": Kind(
@@ -159,12 +159,12 @@ KINDS: dict[str, Kind] = {
         "training subjects for {train:.3g} (p < 0.001), so the estimated times of censored "
         "subjects (po, margin, ipcw_t, expected) come from a training set that was followed "
         "differently",
-        "give a `tau` inside both follow-ups, and look at `mae_ipcw_d`",
+        "set a `tau` inside both follow-ups, and look at `mae_ipcw_d`",
     ),
     "dependent-censoring": Kind(
         "problem",
         "{why}",
-        "give `X_train` too (or `conditional`): then most metrics are computed from distributions "
+        "pass `X_train` too (or `conditional`): then most metrics are computed from distributions "
         "given the features",
     ),
     "dependence-modelled": Kind(
@@ -178,20 +178,20 @@ KINDS: dict[str, Kind] = {
             "other": "the weights 1/G are {mean:.2f} on average instead of 1, so G does not "
             "describe how the test subjects were censored",
             "unseen": "the weights 1/G are {mean:.2f} on average instead of 1, because the events "
-            "that were seen stand for {mean:%} of the subjects only; errors of the others, who "
-            "live past the follow-up, are missing",
+            "that were seen stand for only {mean:%} of the subjects; errors of the others, who "
+            "outlive the follow-up, are missing",
             "entry": "the weights 1/G are {mean:.2f} on average instead of 1, because those who "
             "entered early are hardly followed until then, or few subjects are left late in the "
             "follow-up",
             "late": "the weights 1/G are {mean:.2f} on average instead of 1, because few subjects "
             "are left late in the follow-up",
         },
-        "give `tau`, or a G that describes the test subjects (`sg.Convention(censoring=...)`)",
+        "set `tau`, or a G that describes the test subjects (`sg.Convention(censoring=...)`)",
     ),
     "large-weight": Kind(
         "caution",
         "one subject stands for {largest:.1f} subjects, because G is small at its time",
-        "for errors in time, give `tau`; for scores of probabilities and ranks, raise `min_g`",
+        "for errors in time, set `tau`; for scores of probabilities and ranks, raise `min_g`",
     ),
     "member-of-blend": Kind(
         "caution",
@@ -203,20 +203,20 @@ KINDS: dict[str, Kind] = {
     "knows-no-entry": Kind(
         "note",
         "default metrics that support no delayed entry{of} are left out: {metrics}",
-        "give `landmark` to have all metrics for those at risk at one time",
+        "set `landmark` to have all metrics for those at risk at one time",
     ),
     "thin-first-risk-sets": Kind(
         "caution",
         "fewer than {least:g} subjects are at risk {until}, because entry is delayed; {subjects} "
         "subjects with {events} events are observed in these risk sets alone, so numbers about "
-        "that time are rough, and all others are about who is event-free then",
-        "ask about later times, or give `landmark`; `min_at_risk` changes the limit",
+        "that time are rough, and all others describe the subjects who are event-free then",
+        "ask about later times, or set `landmark`; `min_at_risk` changes the limit",
     ),
     "entry-on-one-side": Kind(
         "caution",
         "{late} has delayed entry and {other} has none, so all of its subjects count as observed "
         "from the beginning",
-        "give `entry` of both, unless the others were really observed from the beginning",
+        "pass `entry` for both, unless the others were really observed from the beginning",
     ),
     "denies-entry": Kind(
         "caution",
@@ -244,7 +244,7 @@ KINDS: dict[str, Kind] = {
     # -- intervals of visits --
     "one-distribution": Kind(
         "note",
-        "inside intervals one distribution of the event time, Turnbull's, stands for all subjects",
+        "within their intervals all subjects share one distribution of the event time, Turnbull's",
         "judge by the log-likelihood, which needs none, or pass `conditional` with a distribution "
         "per subject",
     ),
@@ -252,7 +252,7 @@ KINDS: dict[str, Kind] = {
         "caution",
         "roughly {share:%} of the events come before the earliest visit ({first:g}), where "
         "Turnbull's estimate of the test subjects is a guess; intervals of expected errors, the "
-        "Brier score and its integral hold less often than they say",
+        "Brier score and its integral cover the truth less often than they should",
         "pass the training outcomes or `conditional` with a distribution per subject, and judge by "
         "the log-likelihood, which needs none",
     ),
@@ -268,14 +268,14 @@ KINDS: dict[str, Kind] = {
     "past-curve": Kind(
         "problem",
         "{why}",
-        "predict up to the time named, give an earlier `time`, or leave the metric out",
+        "predict up to the time named, pass an earlier `time`, or leave the metric out",
     ),
     "tail-times": Kind(
         "caution",
         "the curves of {share:%} of the subjects end above one half, so their medians are "
         "extrapolated beyond the curve; differences in mean absolute errors may come from that "
         "alone",
-        'predict curves up to later times, give `tau`, or compare with `tail="hold"`',
+        'predict curves up to later times, set `tau`, or compare with `tail="hold"`',
     ),
     "negative-times": Kind(
         "problem",
@@ -285,46 +285,46 @@ KINDS: dict[str, Kind] = {
     # -- errors past the follow-up --
     "tail-decides": Kind(
         "problem",
-        "{models:list} compare differently in {error} if curves and the reference set go on "
-        "otherwise past their last time, so the assumed tails decide, not the data",
-        "give `tau`",
+        "the comparison of {models:list} by {error} depends on how curves and the reference set "
+        "are extended past their last time, so assumed tails decide, not the data",
+        "set `tau`",
     ),
     "past-reference": Kind(
         "problem",
         "{past} subjects are censored after the last reference time {last:g}, so their "
         "pseudo-observations multiply an assumed tail by the size of the reference set",
-        "give `tau`",
+        "set `tau`",
     ),
     "far-surrogates": Kind(
         "caution",
         "pseudo-observations reach {reach:g}, although the follow-up ends at {last:g}, so they "
         "depend on the assumed tail of Kaplan-Meier",
-        "give `tau`, or look at `mae_margin` and `mae_expected` too",
+        "set `tau`, or look at `mae_margin` and `mae_expected` too",
     ),
     "unseen-times": Kind(
         "caution",
         "{share:%} of the reference set are event-free when the follow-up ends at {last:g}; errors "
         "after that time are missing, so the value is too small",
-        "give `tau`",
+        "set `tau`",
     ),
     "distribution-tail": Kind(
         "caution",
         "{share:%} of the error comes from times after the last one that the distribution of the "
         "event time supports, where its tail is assumed",
-        "give `tau`",
+        "set `tau`",
     ),
     "distribution-alone": Kind(
         "caution",
         "{share:%} of the subjects are observed after the time at which G reaches its floor, and "
         "what lies beyond rests on the distribution of the event time alone",
-        "give `tau`, or a distribution given features (`conditional=`)",
+        "set `tau`, or a distribution given features (`conditional=`)",
     ),
     "robust-differs": Kind(
         "caution",
         "{robust} is {value:.4g} and {weighted} {other:.4g}; they differ by more than their "
         "intervals allow, so the distribution of the event time or G does not describe the test "
         "subjects",
-        "give `tau`, or a distribution given features (`conditional=`)",
+        "set `tau`, or a distribution given features (`conditional=`)",
     ),
     # -- single numbers --
     "undefined-metric": Kind(
@@ -342,20 +342,20 @@ KINDS: dict[str, Kind] = {
     "changed": Kind("note", "{why} ({count:n subject})", "nothing"),
     "infinite": Kind(
         "caution",
-        "the model gave probability 0 to something that happened: its curve is flat at an event, "
+        "the model gave probability 0 to what was observed: its curve is flat at an event, "
         "or still at 1, or already at 0",
         "smooth the curves, or use another metric",
     ),
     "negative-score": Kind(
         "problem",
         "{why}",
-        "take evenly spaced times or another convention; for doubly robust errors, give `tau`",
+        "take evenly spaced times or another convention; for doubly robust errors, set `tau`",
     ),
     "thin-groups": Kind(
         "caution",
         "too few events or survivors are expected by the time in {thin} of {groups} groups of "
         "risk, so the p-value is rough",
-        "give a `time` by which more subjects have the event and others are still observed",
+        "pass a `time` by which more subjects have the event and others are still observed",
     ),
     "c-below-half": Kind(
         "problem",

@@ -23,7 +23,7 @@ _MOST = 6
 _BY_THE_LAST = ("mean-weight", "large-weight")
 #: What to do about weights under delayed entry.
 _ENTERED_EARLY = (
-    "give an earlier `time` and `tau`, or a `landmark` from which the follow-up reaches them"
+    "pass an earlier `time` and `tau`, or a `landmark` from which the follow-up reaches them"
 )
 
 #: How a metric is called, given its identifier.
@@ -214,9 +214,9 @@ def marked_advice(code: str, metric: str | None, support: dict[str, Any]) -> str
     it is for scores whose last subjects are what is wrong.
 
     >>> marked_advice("distribution-tail", "mae_po", {"tau": None, "horizon": 2177.3})
-    'give `tau` (for example 2100)'
+    'set `tau` (for example 2100)'
     >>> marked_advice("distribution-tail", "mae_within", {"tau": None, "horizon": 2177.3})
-    'give an earlier `tau` than 2177.3'
+    'set an earlier `tau` than 2177.3'
     """
     if code not in KINDS:
         return ""
@@ -229,10 +229,10 @@ def marked_advice(code: str, metric: str | None, support: dict[str, Any]) -> str
     if horizon > 0:  # two digits, not above it
         step = 10.0 ** (math.floor(math.log10(horizon)) - 1)
         example = f" (for example {math.floor(horizon / step + 1e-9) * step:.6g})"
-    better = f"give `tau`{example}" if stop is None else f"give an earlier `tau` than {stop:.6g}"
+    better = f"set `tau`{example}" if stop is None else f"set an earlier `tau` than {stop:.6g}"
     if code == "mean-weight" and support.get("delayed_entry"):
         return _ENTERED_EARLY
-    return KINDS[code].advice.replace("give `tau`", better)
+    return KINDS[code].advice.replace("set `tau`", better)
 
 
 def _share(affected: float | None) -> float:

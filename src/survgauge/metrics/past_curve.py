@@ -38,7 +38,7 @@ Reading = str | tuple[str, float]
 #: Readings at subjects' own times: which of them.
 _OWN = {"own": "own", "tau": "own", "event": "event"}
 _WHAT_TO_DO = {
-    "time": "predict up to that time, or give an earlier `time`",
+    "time": "predict up to that time, or pass an earlier `time`",
     "tau": "predict up to the last test time or tau, or leave the metric out",
     "horizon": "predict up to the horizon, or leave the metric out",
     "follow_up": "predict up to the last test time, or leave the metric out",

@@ -69,7 +69,7 @@ def test_few_events_are_those_of_the_cause():
     rare = sg.Outcomes(y.time, codes, causes=y.causes)
     ev = sg.evaluate(curves, rare, cause="relapse", metrics="brier", time=2.0)
     told = [w.message for w in ev.warnings if w.code == "few-events"]
-    assert told == ["there are 200 subjects with 6 events of relapse only, so intervals are rough"]
+    assert told == ["there are only 6 events of relapse among 200 subjects, so intervals are rough"]
     common = sg.evaluate(curves, rare, cause="death", metrics="brier", time=2.0)
     assert "few-events" not in {w.code for w in common.warnings}
 

@@ -280,7 +280,7 @@ def test_horizon_rule():
 @pytest.mark.parametrize(
     ("metrics", "named"),
     [
-        (["uno"], "uno stops at 31, because after it too few test subjects are at risk"),
+        (["uno"], "uno stops at 31, because after that too few test subjects are at risk"),
         (["mae_po", "mae_within", "uno"], "mae_within and uno stop at 31, because"),
         (["mae_po", "mae_ipcw_d", "harrell"], None),
         (["brier", "auc", "crps", "km_calibration"], None),

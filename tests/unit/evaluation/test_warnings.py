@@ -149,8 +149,8 @@ def test_advice_that_a_score_cannot_follow_is_not_given():
     # Its horizon is the last time that the data support: a tau next to that changes nothing.
     support = {"tau": None, "horizon": 83.995}
     told = marked_advice("mean-weight", "ibs", support)
-    assert told.startswith("give an earlier `tau` than 83.995, or a G")
-    assert "give `tau` (for example 83)" in marked_advice("mean-weight", "mae_ipcw_d", support)
+    assert told.startswith("set an earlier `tau` than 83.995, or a G")
+    assert "set `tau` (for example 83)" in marked_advice("mean-weight", "mae_ipcw_d", support)
     late = marked_advice("mean-weight", "ibs", {**support, "delayed_entry": 9})
     assert "`landmark`" in late
     assert "G" not in late

@@ -120,7 +120,7 @@ def _free_of_cause(curves: CauseCurves, point: str, tau: float, start: int) -> F
     if bad.size:
         raise UndefinedMetricError(
             f"predicted: the incidence of {bad.size} subject(s) ends before tau ({tau:g}), in "
-            f"{numbered(bad)}; predict up to tau, or give an earlier tau"
+            f"{numbered(bad)}; predict up to tau, or pass an earlier tau"
         )
     return times
 

@@ -46,4 +46,4 @@ def test_few_events_of_the_cause_are_told_in_streams():
     given = {"y_train": train, "cause": "relapse", "metrics": "brier", "time": 2.0}
     ev = sg.evaluate_stream(list(batches(rare, curves)), predictions=SPEC, **given)
     told = [w.message for w in ev.warnings if w.code == "few-events"]
-    assert told == ["there are 160 subjects with 6 events of relapse only, so intervals are rough"]
+    assert told == ["there are only 6 events of relapse among 160 subjects, so intervals are rough"]
