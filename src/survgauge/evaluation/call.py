@@ -344,7 +344,7 @@ def under_entry(
         lacks, it = ("support", "them") if "," in others else ("supports", "it")
         raise InputError(
             f"metrics: {others} {lacks} no delayed entry{of}; leave {it} out, or give landmark=, "
-            "which counts time from one time on for those at risk then"
+            "which counts time from there for the subjects at risk"
         )
     return kept, [warned("knows-no-entry", metrics=others, of=of)] if others else []
 

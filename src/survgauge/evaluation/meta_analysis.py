@@ -181,7 +181,7 @@ def meta_analysis(
     if s.max() > _APART * s.min():
         raise InputError(
             f"stderr on the scale {scale!r} must not differ by a factor of more than {_APART:g}; "
-            f"got {s.min():g} to {s.max():g}: leave the places out that know nothing, or everything"
+            f"got {s.min():g} to {s.max():g}; leave out estimates that are exact or say nothing"
         )
     return random_effects(y, s, scale, confidence)
 

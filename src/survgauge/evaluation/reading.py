@@ -272,8 +272,8 @@ def check_number(argument: str, labels: list[Any], subjects: int) -> None:
     first = ", ".join(str(label) for label in labels[:3])
     what = "a measurement" if measured else "a measurement or a name of each subject"
     raise InputError(
-        f"{argument} must have a label of a group for each subject; it has {number} different ones "
-        f"for {subjects} subjects ({first}, ...), which looks like {what}; make bands of it, such "
+        f"{argument} must have a group label for each subject; it has {number} different ones "
+        f"for {subjects} subjects ({first}, ...), which looks like {what}; cut it into bands, such "
         "as 'under 60' and '60 and older', or choose another column"
     )
 
@@ -298,7 +298,7 @@ def sizes_of(
     for group, rows in groups:
         if not y.weight[rows].any():
             raise InputError(
-                f"by: all subjects of group {group!r} have weight 0, so that nobody is left; leave "
+                f"by: all subjects of group {group!r} have weight 0, so no subject is left; leave "
                 "them out"
             )
         part = y[rows]
@@ -430,7 +430,7 @@ def at_landmark(given: dict[str, Any]) -> tuple[dict[str, Any], EvaluationWarnin
     if train is not None:
         kept["y_train"] = train, _at_risk(train, s, "y_train")
     if given.get("conditional") is not None:
-        raise InputError("landmark goes without conditional: give X_train and X_test instead")
+        raise InputError("landmark does not go with conditional; pass X_train and X_test instead")
     for side, names in (("y_train", ("X_train",)), ("y_test", _OF_TEST)):
         if side in kept:
             whole, rows = kept[side]
@@ -458,7 +458,7 @@ def _at_risk(y: Outcomes, s: float, argument: str) -> Ints:
     rows = np.flatnonzero(y.observed_at(s))
     if not rows.size:
         raise InputError(
-            f"{argument} has nobody at risk at landmark {s:g}: nobody has entered by then and is "
+            f"{argument} has no subject at risk at landmark {s:g}: none has entered by then and is "
             f"observed for longer; the last time is {float(y.time.max()):g}"
         )
     return rows

@@ -263,7 +263,7 @@ class Metric:
     def terms_of(self, task: Task, prediction: Prediction) -> Terms:
         """Return the terms of the subjects at hand, whose G is known."""
         if self.terms is None:
-            raise InputError(f"{self.name} is no mean over subjects")
+            raise InputError(f"{self.name} is not a mean over subjects")
         self._check_question(task)
         what = f"metric {self.name!r}: terms"
         return Terms.of(called(self.terms, what, task, prediction), task.weight, what)
@@ -310,8 +310,7 @@ class Metric:
                 "that matters, such as cause=1, or leave the metric out"
             )
         raise InputError(
-            f"{self.name} supports one kind of event only; leave it out where a cause is asked "
-            "about"
+            f"{self.name} supports only one kind of event; leave it out, or leave out cause="
         )
 
     def check_outcomes(self, kind: str) -> None:
@@ -354,7 +353,7 @@ class Metric:
         if self.method is not None and not (total > 0 and support["largest_weight"] != 0):
             raise nobody(convention, support)
         if total == 0:
-            raise UndefinedMetricError("nobody counts: what it is divided by adds up to 0")
+            raise UndefinedMetricError("no subject counts: the denominator is 0")
 
     def row(self) -> dict[str, Any]:
         """Return what users see of it."""

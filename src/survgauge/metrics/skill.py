@@ -92,7 +92,7 @@ def skill(
     except InputError as error:
         raise InputError(f"baseline: {error}") from error
     if theirs.value == 0:
-        raise UndefinedMetricError("the baseline's loss is zero, so there is no skill to speak of")
+        raise UndefinedMetricError("the baseline's loss is zero, so the skill is undefined")
     ratio = ours.value / theirs.value
     value = 1.0 - ratio
     contributions = None

@@ -111,7 +111,7 @@ def test_a_distribution_given_the_features(data):
 def test_a_method_that_knows_one_kind_of_event_is_refused(data):
     train, y, curves = data
     assert "mae_ipcw_t" not in scores(sg.evaluate(curves, y, y_train=train, cause=1))
-    with pytest.raises(sg.InputError, match="mae_ipcw_t supports one kind of event only"):
+    with pytest.raises(sg.InputError, match="mae_ipcw_t supports only one kind of event"):
         sg.evaluate(curves, y, y_train=train, cause=1, metrics="mae_ipcw_t")
 
 

@@ -138,7 +138,7 @@ def test_risks_and_times_are_scored_by_what_reads_them(data):
 def test_metrics_of_one_kind_of_event_are_refused_by_name(data):
     train, y, models = data
     for name in [m.name for m in metrics_of().values() if not m.supports_cause(1)][:3]:
-        with pytest.raises(sg.InputError, match=f"{name} supports one kind of event only"):
+        with pytest.raises(sg.InputError, match=f"{name} supports only one kind of event"):
             sg.evaluate(models, y, y_train=train, cause=1, metrics=name, threshold=0.2)
 
 

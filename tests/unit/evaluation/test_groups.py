@@ -97,7 +97,7 @@ def test_one_sentence_says_that_several_models_show_no_difference():
             Y.time,
             "by must have a label of a group .* 200 different ones .* looks like a measurement",
         ),
-        ({"id": np.arange(N)}, r"by\['id'\] .* 200 different ones for 200 .* make bands of it"),
+        ({"id": np.arange(N)}, r"by\['id'\] .* 200 different ones for 200 .* cut it into bands"),
         # The group 'a=b=x' would be one of either column.
         ({"a": SEX, "a=b": STAGE}, "columns 'a' and 'a=b' could have the same names"),
     ],

@@ -89,7 +89,7 @@ def test_a_denominator_that_depends_on_the_model_streams():
     ("terms", "root", "said"),
     [
         (lambda p, q: np.where(p.y.event, np.nan, 1.0), False, "returned NaN for"),
-        (lambda p, q: sg.Terms(p.weight, 0 * p.weight), False, "nobody counts"),
+        (lambda p, q: sg.Terms(p.weight, 0 * p.weight), False, "no subject counts"),
         (lambda p, q: -np.ones(len(p.y)), True, "no square root"),
     ],
 )

@@ -201,8 +201,8 @@ class Layout:
         if found.entry is not None and self.cause is not None:
             raise InputError(
                 f"{batch.label}: the column {found.entry!r} says that subjects enter late, which "
-                "goes with one kind of event only: leave out cause, or leave the column out if "
-                "everybody is observed from the beginning"
+                "is supported for a single kind of event: leave out cause, or the column if "
+                "every subject is observed from the beginning"
             )
         return found
 
@@ -222,7 +222,7 @@ class Layout:
         if self.entry is None and "entry" in names and "entry" not in self.columns():
             raise InputError(
                 f"{label}: the column 'entry' says that subjects enter late (left truncation), but "
-                "the first batch has no such column; give everybody an entry, 0 where a subject is "
+                "the first batch has no such column; give every subject an entry, 0 where it is "
                 "observed from the beginning"
             )
 

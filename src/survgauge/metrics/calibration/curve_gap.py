@@ -505,7 +505,7 @@ def _nodes(y: Outcomes, stop: float) -> tuple[Floats, bool]:
     begin = float(np.asarray(y.entry).min()) if enough is None else float(changes[place])
     if not begin < stop:
         raise UndefinedMetricError(
-            f"km_calibration has no time to look at: {_ENOUGH} subjects are at risk since "
+            f"km_calibration has no time to cover: {_ENOUGH} subjects are at risk since "
             f"{begin:g}, and the comparison ends at {stop:g}; use a later tau"
         )
     changes = np.append(changes[(changes >= begin) & (changes < stop)], stop)

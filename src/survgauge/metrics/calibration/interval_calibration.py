@@ -172,7 +172,7 @@ def turnbull_calibration(
     stop = stop if tau is None else min(stop, positive(tau, "tau"))
     if not stop > 0:
         raise UndefinedMetricError(
-            "nobody was watched after time 0, so there is nothing to compare"
+            "no subject was observed after time 0, so there is nothing to compare"
         )
     grid = stop * (np.arange(_STEPS) + 0.5) / _STEPS
     weight = y.weight / float(y.weight.sum())

@@ -167,7 +167,7 @@ def recalibrate(curves: Any, y: Any, *, method: str = "km") -> Recalibration:
         )
     _, rows, s, _, support = own_times_of(outcomes, given)
     if not rows.event.any():
-        raise InputError("y must have at least one event, or nothing tells how curves should fall")
+        raise InputError("y must have at least one event to recalibrate to")
     support |= {
         "subjects": float(rows.weight.sum()),
         "events": float(rows.weight[rows.event].sum()),

@@ -360,7 +360,9 @@ def skill_at(
     """
     found = _skill(*make_status(y_true, curves, [time], **options), base).details
     if found.support["baseline_loss"] == 0:
-        raise UndefinedMetricError("the baseline makes no error at the time, so nothing is saved")
+        raise UndefinedMetricError(
+            "the baseline makes no error at the time, so the index is undefined"
+        )
     return found
 
 

@@ -109,7 +109,9 @@ def skill_details(task: Task, prediction: Prediction) -> Score:
     own = brier_terms(task, prediction).mean(frequency)
     base = brier_terms(task, task.with_g().baseline()).mean(frequency)
     if not base.value > 0 or own.contributions is None or base.contributions is None:
-        raise UndefinedMetricError("Kaplan-Meier makes no error at the time, so there is no share")
+        raise UndefinedMetricError(
+            "Kaplan-Meier makes no error at the time, so the share is undefined"
+        )
     ratio = own.value / base.value
     contributions = -(own.contributions - ratio * base.contributions) / base.value
     return Score(1.0 - ratio, own.convention, own.support, contributions, frequency)

@@ -60,7 +60,7 @@ def interval_integrated_brier_score(
     if times is None:
         end = float(who.y.present().time.max()) if tau is None else positive(tau, "tau")
         if not end > 0:
-            raise UndefinedMetricError("nobody was watched after time 0, so there is no grid")
+            raise UndefinedMetricError("no subject was observed after time 0, so there is no grid")
         times = equal_steps(end)
     grid = check_times(times)
     inside = DistributionInside.given(distribution, who, y_train).inside(who.y)

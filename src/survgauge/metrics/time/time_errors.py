@@ -38,7 +38,7 @@ def _check_cause(method: Method) -> None:
         return
     known = ", ".join(repr(m.name) for m in METHODS.values() if m.takes_cause)
     raise InputError(
-        f"method {method.name!r} supports one kind of event only: it says nothing about censored "
+        f"method {method.name!r} supports only one kind of event: it says nothing about censored "
         f"subjects who may have a competing event; with cause= take one of {known}"
     )
 

@@ -215,7 +215,7 @@ def check_one_kind(ev: Source, what: str) -> None:
     """Refuse an evaluation of one cause among several."""
     if ev.task.cause is not None:
         raise InputError(
-            f"{what} supports one kind of event only, and this evaluation needs to tell "
+            f"{what} supports only one kind of event, and this evaluation needs to tell "
             f"{' and '.join(map(repr, ev.task.words.causes))} apart; other figures do, such as "
             "curves, brier, auc and calibration_panel"
         )

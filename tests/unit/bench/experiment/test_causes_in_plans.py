@@ -118,7 +118,7 @@ DIGEST = "8cbdf1683862d4bb"
     ("changes", "message"),
     [
         ({"models": ["km"]}, "model 'km' predicts no incidence; .*cause_specific_cox"),
-        ({"metrics": ["log_likelihood", "crps"]}, "supports one kind of event only"),
+        ({"metrics": ["log_likelihood", "crps"]}, "supports only one kind of event"),
         ({"cause": True}, "code or the name"),
         (
             {"metrics": [{"name": "mae_dr", "tau": 5.0, "distribution": "blend"}]},

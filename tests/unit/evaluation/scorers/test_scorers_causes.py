@@ -75,7 +75,7 @@ def test_bad_input_is_told(data):
     X, y = data
     with pytest.raises(sg.InputError, match="is about several causes"):
         sg.scorer("multi_log_loss")
-    with pytest.raises(sg.InputError, match="supports one kind of event only"):
+    with pytest.raises(sg.InputError, match="supports only one kind of event"):
         sg.scorer("royston_d", cause=1)
 
     class Nothing:

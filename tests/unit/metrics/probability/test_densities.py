@@ -442,7 +442,7 @@ def test_the_baseline_has_no_skill():
         skill("auc", y, curves)
     with pytest.raises(InputError, match="metric must be a name or a function"):
         skill(3, y, curves)
-    with pytest.raises(UndefinedMetricError, match="no skill"):
+    with pytest.raises(UndefinedMetricError, match="skill is undefined"):
         skill("mae", ([3.0, 3.0], [1, 1]), [2.0, 3.0])
 
 

@@ -428,7 +428,7 @@ def test_frequencies_are_rows():
     [
         ({"tau": None, "method": "dr"}, "tau must be given with cause="),
         ({"cause": "cure"}, "cause must be the code or the name"),
-        ({"method": "ipcw_t"}, "'ipcw_t' supports one kind of event only"),
+        ({"method": "ipcw_t"}, "'ipcw_t' supports only one kind of event"),
         ({"area": "trapezoid"}, "area must be 'step' with cause="),
         ({"conditional": "distribution"}, r"with cause= give Conditional\(incidence=curves\)"),
         ({"predicted": "survival"}, "must be IncidenceCurves"),
