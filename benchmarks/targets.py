@@ -19,7 +19,7 @@ class Cell:
     #: Rise of the peak memory in megabytes.
     megabytes: float | None = None
     yardstick: float | None = None
-    #: Seconds on the clock of the quickest repeat: less than CPU seconds where threads help.
+    #: Wall time in seconds of the quickest repeat: less than CPU seconds where threads help.
     wall: float | None = None
     input_megabytes: float | None = None
     value: float | None = None
@@ -113,7 +113,7 @@ def wall(limit: float, n: int = N) -> Target:
             return _UNKNOWN
         return f"{cell.wall:.2f} s, {cell.seconds:.2f} s of CPU", cell.wall <= limit
 
-    return Target(f"at most {limit:g} s on the clock at {n:,}", check)
+    return Target(f"at most {limit:g} s of wall time at {n:,}", check)
 
 
 def input_multiple(limit: float, n: int = N) -> Target:

@@ -95,7 +95,7 @@ def test_one_sentence_says_that_several_models_show_no_difference():
         (["sex", "stage"], r"by must have one label per subject: 200; got shape \(2,\)"),
         (
             Y.time,
-            "by must have a label of a group .* 200 different ones .* looks like a measurement",
+            "by must have a group label .* 200 different ones .* looks like a measurement",
         ),
         ({"id": np.arange(N)}, r"by\['id'\] .* 200 different ones for 200 .* cut it into bands"),
         # The group 'a=b=x' would be one of either column.

@@ -108,7 +108,7 @@ def test_updated_predictions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("landmark", "said"), [(99.0, "nobody at risk at landmark 99"), (-1, "landmark must be")]
+    ("landmark", "said"), [(99.0, "no subject at risk at landmark 99"), (-1, "landmark must be")]
 )
 def test_refused(landmark: float, said: str) -> None:
     with pytest.raises(InputError, match=said):

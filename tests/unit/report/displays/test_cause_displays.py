@@ -14,7 +14,7 @@ from survgauge.report.displays import DISPLAYS
 from survgauge.report.displays.description import Line, p_relation
 
 N = 160
-#: Figures that know one kind of event only.
+#: Figures that support only one kind of event.
 ONE_KIND = {"predicted_actual", "errors", "imputed_times"}
 
 
@@ -225,7 +225,7 @@ def late():
 def test_under_delayed_entry_a_display_is_right_or_says_why_not(late, kind):
     if kind in ONE_KIND | {"risk_groups"}:
         said = (
-            r"one kind of event only|figure of .* does not support delayed entry, which y_test has"
+            r"only one kind of event|figure of .* does not support delayed entry, which y_test has"
         )
         with pytest.raises(sg.InputError, match=said):
             displays.display(late, kind)
