@@ -135,9 +135,7 @@ def verdict_lines(data: dict[str, Any], width: int = _WIDTH, shell: bool = False
     """Say who is best; the first sentence stands out."""
     sentences = verdict_sentences(data)
     if shell:
-        sentences = [
-            text.replace("features (X_test=, X_train=)", "--features") for text in sentences
-        ]
+        sentences = [text.replace("X_test= and X_train=", "--features") for text in sentences]
     told = [
         _wrapped(sentence, min(width, _WIDTH), "" if k else "bold")
         for k, sentence in enumerate(sentences)

@@ -11,6 +11,7 @@ import pytest
 import survgauge as sg
 from survgauge.estimators.reference import Reference, reference_curves, thinned_out
 from survgauge.evaluation.cells import ASSUMPTIONS
+from survgauge.evaluation.text import verdict_lines
 from survgauge.evaluation.verdict import best_models
 from survgauge.report import evaluation_html
 
@@ -252,7 +253,10 @@ def test_without_features_the_assumption_about_censoring_is_said() -> None:
     assert ev.verdict.endswith("pass X_test= and X_train= to check it.")
     assert said in evaluation_html(ev).replace("\u00a0", " ")
     study = ev.study()
-    assert said in " ".join(study.table_two.notes)
+    (noted,) = (note for note in study.table_two.notes if said in note)
+    assert noted.endswith("This was not checked.")  # a paper needs no advice
+    shell = " ".join(line for line, _ in verdict_lines(ev.to_dict(), shell=True))
+    assert shell.endswith("This was not checked: pass --features to check it.")
     checked = sg.evaluate({"m": curves(x, 0.5, 20.0)}, y, X_test=x[:, None], **options)
     assert "assumes" not in checked.support
     known = sg.evaluate({"m": np.ones(300)}, (y[0], np.ones(300)), metrics=["harrell"])

@@ -224,7 +224,7 @@ def _notes(ev: Evaluation, reference: str | None, rows: list[tuple[str, ...]]) -
         yield f"{told}."
     yield from withheld_notes(row for row in ev.rows() if row.get("group") is None)
     if support.get("assumes"):
-        yield f"{support['assumes'].partition('; give')[0].rstrip('.')}."  # a paper needs no advice
+        yield f"{support['assumes'].partition(': pass')[0].rstrip('.')}."  # a paper needs no advice
     if any("n/a" in cell for row in rows for cell in row):
         yield from _undefined(ev)
 
