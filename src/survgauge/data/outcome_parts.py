@@ -214,6 +214,11 @@ class Weighted:
         """Whether frequencies were given."""
         return self._weight is not None
 
+    @property
+    def frequency(self) -> Floats | None:
+        """Frequencies, (n,); None where none were given."""
+        return self._weight
+
     def order(self, keep: bool = False) -> Ints:
         """Rows by time, equal times as they come; `keep` the sorting for the next call.
 

@@ -427,7 +427,7 @@ class IntervalOutcomes(Weighted):
         if isinstance(obj, Outcomes):
             y = obj.of_one_cause(argument)
             refuse_entry(y.entry, argument, intervals=True)
-            weight = y.weight if y.weighted else None
+            weight = y.frequency
             return cls._trusted(y.time, np.where(y.event, y.time, np.inf), weight)
         lower, upper = _columns(obj, argument)
         try:

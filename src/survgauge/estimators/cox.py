@@ -567,7 +567,7 @@ class CoxModel:
 def censoring_outcomes(y: Outcomes, grid: Floats) -> Outcomes:
     """Outcomes of the censoring time, coded on a grid of times: events just before censorings."""
     code = 2.0 * look_up(grid, y.time, "left") + ~y.event
-    return Outcomes(code, ~y.event, y.weight if y.weighted else None)
+    return Outcomes(code, ~y.event, y.frequency)
 
 
 def feature_matrix(X: Any) -> Floats:

@@ -279,7 +279,7 @@ def _sample_weight(given: Any, y: Outcomes) -> Floats:
 def _clusters(given: Any, y: Outcomes) -> Clusters:
     """Read who was sampled together."""
     labels, _ = labels_of(given, len(y), "cluster")
-    clusters = Clusters.of(labels, y.weight if y.weighted else None)
+    clusters = Clusters.of(labels, y.frequency)
     if clusters.number < 2:
         raise InputError(
             "cluster must have at least two different labels, as standard errors come from the "

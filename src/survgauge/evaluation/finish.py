@@ -251,8 +251,7 @@ class Group:
         reference = task.reference
         if self._redrawn and reference is not None:
             y = reference.given
-            frequency = y.weight if y.weighted else None
-            drawn = bootstrap_counts(len(y), replicate, seed, "reference", frequency)
+            drawn = bootstrap_counts(len(y), replicate, seed, "reference", y.frequency)
             if not drawn.any():
                 return  # nobody was drawn: the replicate is undefined
             reference = Reference(y.reweighted(drawn), causes=True)
@@ -273,9 +272,8 @@ class Group:
 def _counts(task: Task, replicate: int, seed: int) -> Floats:
     """How often each subject is drawn: by itself, or with its whole cluster."""
     y, clusters = task.y, task.clusters
-    frequency = y.weight if y.weighted else None
     if clusters is None:
-        return bootstrap_counts(len(y), replicate, seed, frequency=frequency)
+        return bootstrap_counts(len(y), replicate, seed, frequency=y.frequency)
     number = int(clusters.codes.max()) + 1
     counts = bootstrap_counts(number, replicate, seed, "clusters")[clusters.codes]
-    return counts if frequency is None else counts * frequency
+    return counts if y.frequency is None else counts * y.frequency

@@ -231,7 +231,7 @@ def _entering(y: Any, entry: Any) -> Outcomes:
         raise InputError(
             "entry goes with right-censored outcomes that have none of their own; leave it out"
         )
-    weight = y.weight if y.weighted else None
+    weight = y.frequency
     return Outcomes(y.time, y.event if y.cause is None else y.cause, weight, y.causes, entry)
 
 

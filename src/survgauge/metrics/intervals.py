@@ -71,14 +71,13 @@ class Subjects:
             "intervals": y.event_count - exact,
             "censored": y.count - y.event_count,
         }
-        frequency = y.weight if y.weighted else None
         result = support.result()
         return Score(
             value,
             convention,
             result,
             contributions,
-            frequency,
+            y.frequency,
             derivative=derivative,
             counted=support,
         )

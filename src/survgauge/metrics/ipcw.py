@@ -112,7 +112,7 @@ class CensoringWeights:
         if self.convention.g_ties == "flipped":
             # Kaplan-Meier on flipped flags: tied events stay at risk of censoring.
             y = known.y
-            return KaplanMeier.fit(Outcomes(y.time, ~y.event, y.weight if y.weighted else None))
+            return KaplanMeier.fit(Outcomes(y.time, ~y.event, y.frequency))
         return known.censoring
 
     @property

@@ -340,11 +340,10 @@ class Metric:
     def mean_of(self, terms: Terms, task: Task) -> Score:
         """Return the mean over all subjects of a task, given their terms."""
         self.refuse_nobody(float(terms.s.sum()), terms.convention, terms.support.result())
-        frequency = task.y.weight if task.y.weighted else None
         g = None
         if terms.derivative is not None and task.contributions:
             g = task.estimated_g(by_convention=self.method is None)
-        return terms.mean(frequency, g, self.root)
+        return terms.mean(task.y.frequency, g, self.root)
 
     def refuse_nobody(
         self, total: float, convention: dict[str, Any], support: dict[str, Any]

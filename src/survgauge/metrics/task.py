@@ -219,9 +219,7 @@ class Task:
     def with_truth(self, time: Floats, cause: Codes | None = None) -> Task:
         """Return the same question, same horizon and time of interest, with every event known."""
         event = np.ones(len(self.y), dtype=bool) if cause is None else cause
-        known = Outcomes(
-            time, event, self.y.weight if self.y.weighted else None, self.y.causes, self.y.entry
-        )
+        known = Outcomes(time, event, self.y.frequency, self.y.causes, self.y.entry)
         return replace(self, y=known, reference=None, censoring="test", conditional=None)
 
     def own(self) -> Task:

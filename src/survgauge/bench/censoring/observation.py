@@ -89,7 +89,7 @@ def delayed_entry(
     if not rows.size:
         raise InputError("nobody is observed after the entry; choose earlier entries")
     part = known[rows]
-    weight = part.weight if part.weighted else None
+    weight = part.frequency
     event = part.event if part.cause is None else part.cause
     seen = Outcomes(part.time, event, weight, part.causes, entries[rows])
     return Entries(seen, frozen(rows), n - rows.size, seed)

@@ -118,7 +118,7 @@ class CensoringTimes:
         if asked == "km" or (~y.event).sum() < FEWEST_CENSORED:
             return cls(None, asked)
         order = np.unique(y.time, return_inverse=True)[1].reshape(-1)
-        weight = y.weight if y.weighted else None
+        weight = y.frequency
         coded = Outcomes(2.0 * order + ~y.event, ~y.event, weight)
         members = [MEMBERS[name] for name in CENSORING_MEMBERS if MEMBERS[name].is_here]
         return cls(Blend.fit(subjects.with_outcomes(coded), Grid.of(coded, y.time), members), asked)

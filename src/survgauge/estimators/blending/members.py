@@ -76,7 +76,7 @@ class Grid:
         between = (self.edges[1:] + self.edges[:-1]) / 2
         nearest = self.edges[between.searchsorted(y.time)]
         time = np.where(y.event, self.edges[self.span_of(y)], nearest)
-        return Outcomes(time, y.event, y.weight if y.weighted else None)
+        return Outcomes(time, y.event, y.frequency)
 
 
 #: Survival probabilities of rows at the edges of the grid: (n, m).

@@ -163,7 +163,7 @@ class DrawnSubjects:
     def draws(self, scenario: Scenario, number: int, seed: int) -> Iterator[Draw]:
         """Draw a scenario `number` times; draw k does not depend on how many there are."""
         everybody = np.arange(len(self.y))
-        weight = self.y.weight if self.y.weighted else None
+        weight = self.y.frequency
         for k in range(number):
             rng = stream(seed, "audit", scenario.kind, scenario.name, k)
             time, censored = scenario.times(everybody, rng)

@@ -54,7 +54,7 @@ LIMIT = "Brownian bridge up to bridge_time, Stephens' factor"
 
 def uniform_distance(y: Outcomes, s: Floats) -> UniformDistance:
     """Largest |F(u) - u|, weighted so that its limit is a Brownian bridge (Hall and Wellner)."""
-    u = Outcomes._trusted(1.0 - s, y.event, y.weight if y.weighted else None)
+    u = Outcomes._trusted(1.0 - s, y.event, y.frequency)
     table = RiskTable.of(u)
     km = KaplanMeier.from_table(table)
     reverse = KaplanMeier.from_table(table, censoring=True)

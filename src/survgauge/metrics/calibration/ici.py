@@ -524,7 +524,7 @@ def _result(
     convention |= {"terms": smooth.terms, "knots": smooth.knots.tolist()}
     support |= {"moved_from_0_or_1": smooth.moved, "converged": smooth.fit.converged}
     return ICIResult(
-        ici, convention, support, contributed, y.weight if y.weighted else None, known=distribution,
+        ici, convention, support, contributed, y.frequency, known=distribution,
         e50=float(e50), e90=float(e90), emax=largest,
         predicted=put_back(1 - smooth.s, rows, n, np.nan),
         observed=put_back(observed, rows, n, np.nan),

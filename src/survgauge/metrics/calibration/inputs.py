@@ -148,7 +148,7 @@ def read_past(y: Outcomes, curves: Any, at: Floats | float) -> dict[str, float]:
     """Share of the curves that end before they are read, for the support; {} for probabilities."""
     if not isinstance(curves, SurvivalCurves):
         return {}
-    return {"past_curve": share_past(curves, at, y.weight if y.weighted else None)}
+    return {"past_curve": share_past(curves, at, y.frequency)}
 
 
 def description(

@@ -100,7 +100,7 @@ def _group(y: IntervalOutcomes, risk: Floats, time: float, level: float) -> list
     predicted = float(y.weight @ risk) / float(y.weight.sum())
     if 0 < s < 1:
         moved = found.contributions(time)[0] * found.widening(time)[0]
-        error = standard_error(moved, y.weight if y.weighted else None)
+        error = standard_error(moved, y.frequency)
         way = ndtri(0.5 + level / 2) * error / (s * abs(np.log(s)))
         low, high = 1.0 - s ** np.exp(-way), 1.0 - s ** np.exp(way)
     return [predicted, 1.0 - s, low, high, y.count]
@@ -195,7 +195,7 @@ def turnbull_calibration(
     distribution = _distribution(y, value, gap, moves, clusters)
     if distribution is not None:
         support["expected_if_calibrated"] = distribution.expected_if_calibrated
-    frequency, influence = y.weight if y.weighted else None, 2.0 * moves @ gap / gap.size
+    frequency, influence = y.frequency, 2.0 * moves @ gap / gap.size
     return TurnbullCalibration(
         value, described, support, influence, frequency,
         known=distribution, times=grid, predicted=mean,

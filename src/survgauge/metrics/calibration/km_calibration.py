@@ -206,7 +206,7 @@ def km_distance(
     curves = curves if y is given else curves[given.weight > 0]
     described, support = description(y, curves, asked)
     support["past_curves"] = float(np.mean(curves.last_time < stop))
-    support["past_curve"] = share_of_length(curves, stop, y.weight if y.weighted else None)
+    support["past_curve"] = share_of_length(curves, stop, y.frequency)
     found: MeanGap | HazardGap
     begin, given_entry = 0.0, competes is None or isinstance(curves, ConditionalCauseCurves)
     if given.entry is not None and given_entry:
@@ -224,7 +224,7 @@ def km_distance(
             raise UndefinedMetricError("convention 'survivaleval' needs an event after time zero")
         value, described["tau"], ends = integral / end, end, None
     return KMCalibration(
-        value, described, support, None, given.weight if given.weighted else None, found=found,
+        value, described, support, None, given.frequency, found=found,
         _ends=ends, _weight=given.weight, _clusters=clusters,
     )  # fmt: skip
 

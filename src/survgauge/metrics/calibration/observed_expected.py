@@ -177,7 +177,7 @@ def _ratio(
     convention, support = about
     support |= {"observed_risk": observed[0], "expected_risk": expected}
     found = ObservedExpected(
-        ratio, convention, support, influence, y.weight if y.weighted else None, scale="log",
+        ratio, convention, support, influence, y.frequency, scale="log",
         observed=observed[0], expected=expected, time=time, confidence=confidence,
     )  # fmt: skip
     if not (ratio > 0 and found.stderr > 0):

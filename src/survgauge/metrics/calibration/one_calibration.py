@@ -238,7 +238,7 @@ def _groups(y: Outcomes, s: Floats, groups: int, known: Bools, peer: bool) -> li
         parts = np.array_split(np.argsort(s, kind="stable"), groups)[::-1]
         return [part[known[part]] for part in parts if known[part].any()]
     if known.all():
-        return risk_groups(s, y.weight if y.weighted else None, groups)
+        return risk_groups(s, y.frequency, groups)
     members = np.flatnonzero(known)  # never nobody: the last observed time is not before `time`
     weight = y.weight[members] if y.weighted else None
     return [members[rows] for rows in risk_groups(s[members], weight, groups)]

@@ -179,7 +179,7 @@ def recalibrate(curves: Any, y: Any, *, method: str = "km") -> Recalibration:
 
 
 def _by_kaplan_meier(y: Outcomes, s: Floats, support: dict[str, Any]) -> Recalibration:
-    km = KaplanMeier.fit(Outcomes(1.0 - s, y.event, y.weight if y.weighted else None))
+    km = KaplanMeier.fit(Outcomes(1.0 - s, y.event, y.frequency))
     before = np.concatenate(([1.0], km.survival[:-1]))
     falls = (km.survival < before) & (km.times > 0)
     level, middle = 1.0 - km.times[falls], 0.5 * (before + km.survival)[falls]
@@ -194,7 +194,7 @@ def _by_kaplan_meier(y: Outcomes, s: Floats, support: dict[str, Any]) -> Recalib
 
 
 def _by_ratios(y: Outcomes, curves: SurvivalCurves, support: dict[str, Any]) -> Recalibration:
-    total, weight = float(y.weight.sum()), y.weight if y.weighted else None
+    total, weight = float(y.weight.sum()), y.frequency
     ratios: list[float] = []
     for level, predicted in zip(_LEVELS, _quantiles(curves, _LEVELS).T, strict=True):
         left = 1.0 - np.ceil((total + 1) * level) / total

@@ -222,5 +222,5 @@ def coverage(y_true: Any, curves: Any, level: float = 0.9) -> Score:
         convention,
         support,
         influence=weight * (inside - value),
-        frequency=y.weight if y.weighted else None,
+        frequency=y.frequency,
     )

@@ -209,7 +209,7 @@ def calibration_slope_cox(
         "model_stderr": float(np.sqrt(fit.covariance[0, 0])),
     }
     value = float(fit.beta[0])
-    return Score(value, convention, support, influence, y.weight if y.weighted else None)
+    return Score(value, convention, support, influence, y.frequency)
 
 
 def intercept_of(status: StatusAtTime, contributions: bool = True) -> Score:
@@ -239,8 +239,9 @@ def _score(status: StatusAtTime, moved: int, fit: LeastSquares, contributions: b
     if contributions:
         influence = put_back(fit.influence()[0], status.rows, len(status.y), 0.0)
         support["freedom"] = freedom(influence, status.y.weight)
-    frequency = status.y.weight if status.y.weighted else None
-    return Score(float(fit.beta[0]), dict(status.convention), support, influence, frequency)
+    return Score(
+        float(fit.beta[0]), dict(status.convention), support, influence, status.y.frequency
+    )
 
 
 _STEPS, _EXACT, _HALVINGS = 100, 1e-12, 40

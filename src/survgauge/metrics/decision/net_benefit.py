@@ -144,8 +144,7 @@ class DecisionQuestion:
         """Net benefit of treating subjects from a threshold on, or those that are given."""
         treated = self.treated(threshold) if treated is None else treated
         value, contributions, open_ended = self.rule(treated, threshold / (1 - threshold))
-        frequency = self.y.weight if self.y.weighted else None
-        return Score(value, {}, {"open_ended": open_ended}, contributions, frequency)
+        return Score(value, {}, {"open_ended": open_ended}, contributions, self.y.frequency)
 
 
 def _kaplan_meier_rule(asked: OneCause, time: float) -> Rule:

@@ -373,7 +373,6 @@ def _skill(
     if base is None:
         base = reference_curves(status.weights.reference, len(status.y))
     base = given_entry_of(base, status.y)
-    frequency = status.y.weight if status.y.weighted else None
     losses, stderr = np.empty((2, status.times.size)), np.empty(status.times.size)
     contributions = np.zeros((2, len(status.y)))
     columns = (by_columns(status, model, squared) for model in (checked, base))
@@ -382,7 +381,7 @@ def _skill(
         skill = _ratio_contributions(
             ours.value, theirs.value, ours.contributions, theirs.contributions
         )
-        stderr[ours.k] = standard_error(skill, frequency)
+        stderr[ours.k] = standard_error(skill, status.y.frequency)
         contributions += status.share[ours.k] * np.stack((ours.contributions, theirs.contributions))
     with np.errstate(divide="ignore", invalid="ignore"):
         values = 1.0 - losses[0] / losses[1]
@@ -405,7 +404,9 @@ def _skill(
     own = _ratio_contributions(
         float(integrals[0]), float(integrals[1]), contributions[0], contributions[1]
     )
-    details = Score(mean, convention, support, own if np.isfinite(mean) else None, frequency)
+    details = Score(
+        mean, convention, support, own if np.isfinite(mean) else None, status.y.frequency
+    )
     return CurveResult(times, values, mean, stderr, details)
 
 

@@ -157,8 +157,7 @@ def mean_score(
         contributions *= weight
         contributions /= total
     convention |= {"interpolation": curves.interpolation, "curve_tail": curves.tail}
-    frequency = y.weight if y.weighted else None
-    found = Score(value, convention, support.result(), contributions, frequency, counted=support)
+    found = Score(value, convention, support.result(), contributions, y.frequency, counted=support)
     if y.entry is None:
         return found
     convention["entry"] = "curves given being event-free at entry"

@@ -105,16 +105,15 @@ def integrated_terms(task: Task, prediction: Prediction, *, mean: bool) -> Terms
 
 def skill_details(task: Task, prediction: Prediction) -> Score:
     """Return the share of the baseline's Brier score that a model saves."""
-    frequency = task.y.weight if task.y.weighted else None
-    own = brier_terms(task, prediction).mean(frequency)
-    base = brier_terms(task, task.with_g().baseline()).mean(frequency)
+    own = brier_terms(task, prediction).mean(task.y.frequency)
+    base = brier_terms(task, task.with_g().baseline()).mean(task.y.frequency)
     if not base.value > 0 or own.contributions is None or base.contributions is None:
         raise UndefinedMetricError(
             "Kaplan-Meier makes no error at the time, so the share is undefined"
         )
     ratio = own.value / base.value
     contributions = -(own.contributions - ratio * base.contributions) / base.value
-    return Score(1.0 - ratio, own.convention, own.support, contributions, frequency)
+    return Score(1.0 - ratio, own.convention, own.support, contributions, task.y.frequency)
 
 
 def treatment_terms(task: Task, prediction: Prediction, threshold: float) -> Terms:

@@ -271,7 +271,6 @@ def score_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -
     little.
     """
     n = len(status.y)
-    frequency = status.y.weight if status.y.weighted else None
     values, stderr = np.full(status.share.size, np.nan), np.full(status.share.size, np.nan)
     # By time and by subject: weights of the mean, contributions, and what moves with G.
     weight, counts_for, contributions = np.zeros(values.size), np.zeros(n), np.zeros(n)
@@ -284,7 +283,7 @@ def score_curve(status: Status, curves: SurvivalCurves, rule: Rule, loss: str) -
         counts_for += status.share[k] * p
         if not np.isfinite(column.value):  # an infinite loss, which the mean has too
             continue
-        stderr[k] = standard_error(column.contributions, frequency)
+        stderr[k] = standard_error(column.contributions, status.y.frequency)
         contributions += weight[k] * column.contributions + status.share[k] * p * column.value
         if column.derivative is not None:
             event += weight[k] * column.derivative.event
@@ -387,14 +386,13 @@ def _details(
     support = counted.result()
     if value < 0:
         support["negative_score"] = below_zero(value)
-    frequency = status.y.weight if status.y.weighted else None
     finite = np.isfinite(value)
     return Score(
         value,
         convention,
         support,
         contributions if finite else None,
-        frequency,
+        status.y.frequency,
         derivative=derivative if finite else None,
         counted=counted,
         scale="log",

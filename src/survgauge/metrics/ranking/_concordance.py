@@ -207,12 +207,11 @@ class Question:
         if not found.pairs > 0:
             self._refuse()
         influence = self.contributions(found)
-        frequency = self.y.weight if self.y.weighted else None
         support = self._support()
         support["pair_weight"] = float(found.pairs)
         support["tied_share"] = float(found.level / found.pairs)
         support["sign_may_be_wrong"] = influence is not None and below_half(
-            found.value, influence, frequency, support["events"]
+            found.value, influence, self.y.frequency, support["events"]
         )
         described: dict[str, Any] = {"method": self.method, "ties": self.ties, "tau": self.tau}
         if self.y.entry is not None:
@@ -232,7 +231,7 @@ class Question:
             {**described, **convention},
             support,
             influence,
-            frequency,
+            self.y.frequency,
             scale="logit",
         )
 
@@ -308,7 +307,7 @@ def make_question(
     y, sampling = asked_for.y.sampled(sample_weight)
     if rule == "adjusted" and (sample_weight is not None or method == "margin"):
         raise InputError("ties='adjusted' supports neither sample_weight nor method='margin'")
-    weight = y.weight if sampling is None and y.weighted else sampling
+    weight = y.frequency if sampling is None else sampling
     weights = censoring
     if not isinstance(censoring, CensoringWeights):
         weights = CensoringWeights(y, y_train, censoring, preset, weight=sampling)

@@ -453,7 +453,7 @@ def cumulative_dynamic_auc(
     asked_for = one_cause(y_true, risk_or_curves, y_train, cause, entry=method == "ipcw")
     predicted = read_curves(asked_for.curves)
     y, sampling = asked_for.y.sampled(sample_weight)
-    weight = y.weight if sampling is None and y.weighted else sampling
+    weight = y.frequency if sampling is None else sampling
     weights = censoring
     if not isinstance(censoring, CensoringWeights):
         weights = CensoringWeights(y, asked_for.y_train, censoring, preset, weight=sampling)
@@ -484,12 +484,11 @@ def _scored(setting: AucSetting, predicted: Any, times: Any) -> CurveResult:
     stderr = setting.stderr
     risk = _risks(predicted, setting, times)
     scored, rise = setting.asked[setting.supported], setting.rise
-    frequency = setting.y.weight if setting.y.weighted else None
     values, spread, contributions = np.empty(scored.size), np.empty(scored.size), np.zeros(1)
     for k, (value, part) in enumerate(_points(setting, risk, stderr is not None)):
         values[k] = value
         if part is not None:
-            spread[k] = standard_error(part, frequency)
+            spread[k] = standard_error(part, setting.y.frequency)
             contributions = contributions + rise[k] * part
     described = setting.describe(predicted)
     support = setting.support()
@@ -501,8 +500,8 @@ def _scored(setting: AucSetting, predicted: Any, times: Any) -> CurveResult:
     own: Floats | None = None
     if stderr is not None and not np.isnan(mean):
         own = contributions / total
-        support["sign_may_be_wrong"] = below_half(mean, own, frequency, support["events"])
-    details = Score(mean, described, support, own, frequency, scale="logit")
+        support["sign_may_be_wrong"] = below_half(mean, own, setting.y.frequency, support["events"])
+    details = Score(mean, described, support, own, setting.y.frequency, scale="logit")
     errors = None if stderr is None else spread
     if setting.on_unsupported == "truncate":
         return CurveResult(scored, values, mean, errors, details)
@@ -549,5 +548,6 @@ def robust_auc(task: Task, prediction: Prediction) -> Score:
     each = case * control.sum() + control * case.sum() - 2.0 * itself
     contributions = (case * ahead + control * behind - itself - value * each) / pairs
     convention = {"time": time, **status_convention(task, time)}
-    frequency = task.y.weight if task.y.weighted else None
-    return Score(value, convention, status_support(task, time).result(), contributions, frequency)
+    return Score(
+        value, convention, status_support(task, time).result(), contributions, task.y.frequency
+    )

@@ -256,8 +256,7 @@ def interval_concordance(y_true: Any, risk: Any, *, sample_weight: Any = None) -
         "tied_share": float(sums.level / sums.pairs),
     }
     described = {"method": "pairs of known order", "ties": "risk"}
-    frequency = y.weight if y.weighted else None
-    return Score(sums.value, described, support, sums.influence, frequency, scale="logit")
+    return Score(sums.value, described, support, sums.influence, y.frequency, scale="logit")
 
 
 def _sums(y: IntervalOutcomes, risk: Floats, weight: Floats | None) -> PairSums:

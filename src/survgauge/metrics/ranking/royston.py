@@ -103,7 +103,7 @@ def royston_d(y_true: Any, risk: Any, *, ties: str = "efron") -> RoystonD:
     support = {"subjects": y.count, "events": y.event_count, "converged": fit.converged}
     return RoystonD(
         value, convention, {**support, "r_squared": share}, contributions,
-        y.weight if y.weighted else None,
+        y.frequency,
         r_squared=share,
         model_stderr=float(np.sqrt(fit.covariance[0, 0])),
     )  # fmt: skip

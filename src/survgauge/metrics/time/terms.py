@@ -202,7 +202,7 @@ def average_weight(setting: Setting) -> Floats | None:
     """Weights of the average: frequencies times sampling weights; None where all are one."""
     if setting.weight is not None:
         return setting.weight
-    return setting.y.weight if setting.y.weighted else None
+    return setting.y.frequency
 
 
 @dataclass(frozen=True)

@@ -183,7 +183,7 @@ def _score(terms: TimeTerms, setting: Setting) -> TimeScore:
         terms.convention,
         support,
         partial(_contributions, terms, y.reweighted(setting.weight)),
-        y.weight if y.weighted else None,
+        y.frequency,
         loss=terms.loss,
         weight=terms.weight,
         normalizer=total,
