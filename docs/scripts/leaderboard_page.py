@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from survgauge.bench.leaderboard.datasets import LISTED
 from survgauge.report import leaderboard_words as words
 
 HERE = Path(__file__).parents[1] / "results"
@@ -141,14 +142,15 @@ def costs(data: Record) -> str:
 def datasets(data: Record) -> str:
     rows = [
         [
-            f"`{row['name']}`", row["title"], row["source"], row["licence"].replace("|", "or"),
+            f"`{row['name']}`", row["title"], LISTED[row["name"]].counted,
+            row["source"], row["licence"].replace("|", "or"),
             f"{row['n']:,}" + (f" of {row['subjects_before']:,}" if row["subsampled"] else ""),
             str(row["events"]), f"{100 * row['censored']:.0f} %", str(row["features"]),
             f"{row['horizon']:.4g} {row['unit']}",
         ]
         for row in data["datasets"]
     ]  # fmt: skip
-    head = ["dataset", "what it is", "source", "licence", "subjects", "events", "censored"]
+    head = ["dataset", "what it is", "event", "source", "licence", "subjects", "events", "censored"]
     return table([*head, "features", "horizon"], rows)
 
 

@@ -56,6 +56,8 @@ def bench(args: argparse.Namespace) -> int:
 
     others = "censoring", "figures", "keep_predictions", "list", "all"
     refuse_options(args, others, "is not for the leaderboard")
+    if args.out and not Path(args.out).is_dir() and Path(args.out).exists():
+        raise InputError(f"--out must be a folder; {args.out} is a file")  # hours before it counts
     board = run(
         names(args.models),
         names(args.datasets),

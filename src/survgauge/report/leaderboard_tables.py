@@ -439,15 +439,16 @@ def failures_table(data: Record) -> Markup:
 
 
 def datasets_table(data: Record) -> Markup:
-    """Datasets with source, licence and counts."""
+    """Datasets with what the event is, source, licence and counts."""
     lines = []
     for d in data["datasets"]:
         size = f"{d['n']:,}"
         note = f"of {d['subjects_before']:,}" if d["subsampled"] else ""
         horizon = "-" if d["horizon"] is None else f"{number(d['horizon'], 3)} {d['unit'] or ''}"
         truth = "yes" if d["name"] in data["truth_datasets"] else ""
+        told = ": ".join(d[key] for key in ("title", "event") if d.get(key))
         lines.append(
-            tag("tr", tag("th", breakable(d["name"]), tag("span", d["title"], class_="told"),
+            tag("tr", tag("th", breakable(d["name"]), tag("span", told, class_="told"),
                           scope="row", data_sort=d["name"]),
                 number_cell(size, d["n"], note), number_cell(f"{d['events']:,}", d["events"]),
                 number_cell(percent(d["censored"]), d["censored"]),

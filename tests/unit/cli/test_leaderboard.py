@@ -104,6 +104,7 @@ def test_from_tasks_to_a_submission(here, capsys):
         ("leaderboard page --store nothing --out x", "holds no leaderboard"),
         ("leaderboard pages", "did you mean 'page'"),
         ("bench leaderboard --list", "--list is not for the leaderboard"),
+        ("bench leaderboard --models coxph --store q --out mine.py", "--out must be a folder"),
         ("bench leaderboard --models coxx --store q", "did you mean 'coxph'"),
         ("bench leaderboard --models nothing:Here --store q", "cannot be imported"),
         ("bench demo --repeats 3", "--repeats is for 'survgauge bench leaderboard'"),

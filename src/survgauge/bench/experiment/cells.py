@@ -117,7 +117,7 @@ def attempted(
         try:
             limit_threads(threads)
             found = compute()
-        except (Exception, CellTimeoutError) as error:
+        except (Exception, SystemExit, CellTimeoutError) as error:  # a model may call sys.exit
             trace = "".join(traceback.format_exception(error))
             seconds = time.perf_counter() - start
             return failed(cell, type(error).__name__, str(error), trace, seconds), []

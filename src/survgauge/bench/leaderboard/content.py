@@ -79,7 +79,8 @@ def leaderboard_content(board: Board) -> dict[str, Any]:
     metrics = [m for m in dict.fromkeys(metrics) if m in there]
     datasets = board.datasets[board.datasets["track"] == "main"]
     pairs = averaged.pairs
-    views = [v for v in VIEWS if v in set(main["settings"])] or ["default"]
+    asked = board.about.get("settings", VIEWS)  # without "default" no model is shown twice
+    views = [v for v in VIEWS if v in asked and v in set(main["settings"])] or ["default"]
     found = {
         "headline": metrics[0],
         "reference": REFERENCE,

@@ -42,6 +42,11 @@ class Listed:
         return SETS[self.name].counts
 
     @property
+    def counted(self) -> str:
+        """What the event is, and what else has to be known of the rows."""
+        return f"{self.event} ({self.note})" if self.note else self.event
+
+    @property
     def package(self) -> str:
         """Package to install, which has the data inside."""
         return HOMES[SETS[self.name].home]["package"]

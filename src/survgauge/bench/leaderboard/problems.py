@@ -67,6 +67,8 @@ class Design:
         for argument, given in (("datasets", names), ("truth", known)):
             for name in given:
                 one_of(argument, name, listing, "survgauge datasets")
+                if given.count(name) > 1:
+                    raise InputError(f"{argument} has {name!r} twice")
         found = cls(names, known, **settings)
         for key, least in (("repeats", 1), ("max_rows", 50), ("folds", 2)):
             whole_number(getattr(found, key), key, least)
@@ -235,6 +237,7 @@ class Problem:
             "source": listed.origin if listed else self.data.source,
             "package": listed.package if listed else entry.source,
             "licence": listed.licence if listed else self.data.licence,
+            "event": listed.counted if listed else "",
             "n": n,
             "events": events,
             "censored": 1 - events / n,

@@ -42,8 +42,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "chosen",
     ),
     "datasets": (
-        "track", "name", "title", "source", "package", "licence", "n", "events", "censored",
-        "features", "unit", "horizon", "time", "subsampled", "subjects_before",
+        "track", "name", "title", "source", "package", "licence", "event", "n", "events",
+        "censored", "features", "unit", "horizon", "time", "subsampled", "subjects_before",
     ),
     "models": (
         "name", "settings", "title", "authors", "origin", "package", "version", "code",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._tools.arrays import positive
 from ..._tools.writing import now
@@ -25,9 +25,14 @@ from .results import BASELINE, COLUMNS, Board, frame_of
 from .scoring import Name, scored
 from .store import BOARD, BoardPlan, BoardStore, cell_of, submissions
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: Models that are made for several causes, which these datasets do not have.
 _OF_CAUSES = ("aalen_johansen", "cause_specific_cox")
 SUBMITTED = "submitted"
+#: Of a fit whose row is there, but whose predictions are not.
+_GONE = "its predictions are damaged or gone; run it, or submit it, again"
 #: What a card says that the table of models shows.
 CARD = ("title", "authors", "code", "training_data", "hardware", "notes")
 
@@ -118,6 +123,7 @@ def run(
             models = _same_models(before)
             tune = before.tune if tune is None else tune
         plan, skipped = _plan(design, models, wanted, tune)
+        _check_labels(plan, submissions(place))
         if before is not None:
             _check_same(before.design, design, store)
         made = list(problems(design))
@@ -141,6 +147,15 @@ def _check_same(before: Design, design: Design, store: Any) -> None:
                 f"{key} of the run in {store} is {was}; got {asked}: give the same, or another "
                 "store"
             )
+
+
+def _check_labels(plan: BoardPlan, given: Iterable[str]) -> None:
+    """Refuse models that are called as a submission in the store is."""
+    twice = {model.label for model in plan.models} & set(given)
+    if twice:
+        raise InputError(
+            f"model {min(twice)!r} is called as a submission in the store is; give it another label"
+        )
 
 
 def _design(
@@ -228,7 +243,6 @@ def score_store(
     by_label = {model.label: model for model in plan.models}
     facts = [_facts(name, by_label.get(name[0]), given.get(name[0], {})) for name in used]
     tables = {name: frame_of(name, found) for name, found in rows.items()}
-    seconds = float(tables["cells"][["seconds_fit", "seconds_predict"]].sum().sum())
     about = {
         **plan.design.to_dict(),
         "settings": list(plan.settings),
@@ -237,11 +251,18 @@ def score_store(
         "date": now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": command,
         "seconds": round(time.perf_counter() - begun, 1),
-        "seconds_of_fits": round(seconds, 1),
+        "seconds_of_fits": round(_seconds_of_fits(tables["cells"]), 1),
         "machine": {key: value for key, value in machine().items() if key != "packages"},
         "versions": package_versions(),
     }
     return Board(**tables, models=frame_of("models", facts), about=about)
+
+
+def _seconds_of_fits(cells: pd.DataFrame) -> float:
+    """Seconds that all fits took; both tuned settings have the seconds of the search they share."""
+    spent = cells["seconds_fit"].fillna(0) + cells["seconds_predict"].fillna(0)
+    fit = [cells[c] for c in ("track", "dataset", "repeat", "fold", "model")]
+    return float(spent.groupby([*fit, cells["settings"] == SETTINGS[0]]).max().sum())
 
 
 def _predictions(
@@ -253,15 +274,18 @@ def _predictions(
         cells = plan_cells(plan, problem, repeat, fold)
         cells += [cell_of(problem, repeat, fold, submitted(n, c)) for n, c in given.items()]
         for cell in cells:
-            arrays = store.arrays(cell) or {}
-            if not arrays and getattr(cell.model, "is_submission", False):
+            arrays, rows = store.arrays(cell) or {}, store.rows(cell)
+            of_run = not getattr(cell.model, "is_submission", False)
+            if not arrays and not of_run and rows[0]["status"] == "missing":
                 continue  # a submission for other datasets
-            for row in store.rows(cell):
+            for row in rows:
                 settings = row["settings"]
-                if settings not in (*plan.settings, SUBMITTED) and cell.model.label != BASELINE:
+                if of_run and cell.model.label in plan.tune and settings not in plan.settings:
                     continue
                 key, start = (cell.model.label, settings), f"{settings}."
                 own = {k[len(start) :]: v for k, v in arrays.items() if k.startswith(start)}
+                if not own and row["status"] == "ok":
+                    row |= {"status": "failed", "message": _GONE}
                 folds = models.setdefault(key, [None] * plan.design.folds)
                 folds[fold] = own or None
                 told.append(row)

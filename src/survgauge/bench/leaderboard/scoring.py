@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from ..._tools.running import telling
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
+from ...errors import InputError
 from ...evaluation.call import evaluate
 from ...evaluation.cells import TableCell
 from ...evaluation.inference import Comparison, compare_values, critical
@@ -46,6 +48,13 @@ def scored(
     where = problem.folds[repeat]
     rows = [np.flatnonzero(where == fold) for fold in range(problem.design.folds)]
     known = {name: folds for name, folds in models.items() if any(f is not None for f in folds)}
+    gone = [k for k, f in enumerate(models.get(_BASELINE, [None])) if f is None]
+    if gone:
+        raise InputError(
+            f"Kaplan-Meier, with which models are compared, has no predictions for fold {gone[0]} "
+            f"of dataset {problem.name} ({problem.track}); go on with the run (--retry-failed, "
+            "with a longer --timeout if there was one)"
+        )
     predictions = {
         name: _together(problem, rows, folds, known[_BASELINE]) for name, folds in known.items()
     }
@@ -125,7 +134,7 @@ def _evaluated(
 ) -> dict[tuple[Name, str], TableCell]:
     """Evaluate all models together; scores by model and metric."""
     labels = {_label(name): name for name in predictions}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), telling(lambda *_: None):  # each call is short
         warnings.simplefilter("ignore")
         ev = evaluate(
             {_label(name): prediction for name, prediction in predictions.items()},

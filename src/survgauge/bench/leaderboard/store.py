@@ -15,7 +15,6 @@ from ..experiment.store import Store, file_of
 from .entrants import Recorded
 from .fitting import SETTINGS, BoardCell
 from .problems import Design, Problem
-from .results import BASELINE
 
 #: Where a store keeps its board, and the cards of submissions.
 BOARD, SUBMISSIONS = "board", "submissions"
@@ -86,14 +85,14 @@ class BoardPlan:
     def cells(self, made: Iterable[Problem]) -> list[BoardCell]:
         """All fits; models vary fastest, so that neighbours share their data."""
         kinds = sorted({settings != SETTINGS[0] for settings in self.settings})
+        # A model that is not tuned competes with its default settings among those that are.
         return [
             cell_of(problem, repeat, fold, model, tuned)
             for problem in made
             for repeat in range(self.design.repeats)
             for fold in range(self.design.folds)
             for model in self.models
-            for tuned in ([False, True] if model.label == BASELINE else kinds)
-            if not tuned or model.label in self.tune
+            for tuned in (kinds if model.label in self.tune else [False])
         ]
 
 
@@ -107,6 +106,11 @@ def submissions(store: BoardStore) -> dict[str, dict[str, Any]]:
     """Cards of the submissions that a store holds, by name."""
     found = {}
     for path in sorted((store.root / SUBMISSIONS).glob("*.json")):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        found[record["name"]] = record
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            found[str(record["name"])] = {**record, "sha256": str(record["sha256"])}
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{path} is damaged ({error}); delete it, and submit {path.stem} again"
+            ) from error
     return found

@@ -36,13 +36,15 @@ from .fitting import pooled
 from .problems import Design, Problem, problems
 from .results import Board
 from .running import CARD, SUBMITTED, score_store
-from .store import BOARD, SUBMISSIONS, BoardStore, cell_of
+from .store import BOARD, SUBMISSIONS, BoardPlan, BoardStore, cell_of
 
 FORMATS = ("csv", "parquet")
 _INDEX, _CARD = "tasks.json", "card.toml"
 #: What a card must say; `title` and `notes` may be added.
 _REQUIRED = ("authors", "code", "training_data", "hardware")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,60}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,59}")
+#: Most characters of an entry of a card.
+_LONGEST = 2000
 #: Rounding of files.
 _SLACK = 1e-6
 #: Gain in C over the best model of the board from which on outcomes must have been known, and what
@@ -199,9 +201,9 @@ def submit(
     with place.locked():
         made = list(problems(plan.design))
         found = _read_all(folder, made)
-        best = _best_rank(place)
+        best = _best_rank(place, plan, made)
         for problem in made:
-            _refuse_known_outcomes(problem, found, best.get(problem.place, 0.5))
+            _refuse_known_outcomes(problem, found, best[problem.place])
         contents = sha256()
         for key in sorted(found):
             contents.update(key.encode())
@@ -227,30 +229,34 @@ def submit(
 def _read_card(path: Path) -> dict[str, str]:
     toml = need("tomllib" if sys.version_info >= (3, 11) else "tomli", "cards", "experiment")
     try:
-        record = toml.loads(path.read_text(encoding="utf-8"))
+        record = toml.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError(
             f"{path} is missing: a submission says there its {', '.join(_REQUIRED)}"
         ) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text, as TOML files are; save it as UTF-8") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path} is not a TOML file: {error}") from error
     unknown = [key for key in record if key not in CARD]
     if unknown:
         raise InputError(f"{path} has no entry {unknown[0]!r}; it has {', '.join(CARD)}")
-    for key in _REQUIRED:
-        if not isinstance(record.get(key), str) or not record[key].strip():
-            raise InputError(f"{path} must say {key}, as a text; got {record.get(key)!r}")
-    return {key: str(value) for key, value in record.items()}
+    for key in (*_REQUIRED, *record):
+        text = record.get(key)
+        if not isinstance(text, str) or (not text.strip() and key in _REQUIRED):
+            raise InputError(f"{path} must say {key}, as a text; got {text!r}")
+        if len(text) > _LONGEST:
+            raise InputError(f"{path}: {key} has {len(text):,} characters, at most {_LONGEST:,}")
+    return dict(record)
 
 
 def _read_all(folder: Path, made: list[Problem]) -> dict[str, Arrays]:
     """Read and check the predictions of all tasks."""
     wanted = {task_name(p, *where): (p, *where) for p in made for where in _each(p)}
-    files = {
-        path.name.partition(f".{ending}")[0]: path
-        for ending in FORMATS
-        for path in sorted(folder.glob(f"*.{ending}*"))
-    }
+    files = dict[str, Path]()
+    for path in sorted(path for ending in FORMATS for path in folder.glob(f"*.{ending}")):
+        if files.setdefault(path.stem, path) != path:
+            raise InputError(f"{files[path.stem]} and {path} are for one task; take one away")
     missing = [name for name in wanted if name not in files]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
@@ -342,15 +348,28 @@ def _checked_curves(path: Path, curves: Floats, order: list[int]) -> Any:
 # -- outcomes that were known ----------------------------------------------------------------------
 
 
-def _best_rank(store: BoardStore) -> dict[tuple[str, str], float]:
-    """C of the best model of the board on each dataset."""
+def _best_rank(
+    store: BoardStore, plan: BoardPlan, made: list[Problem]
+) -> dict[tuple[str, str], float]:
+    """C of the best model of the board on each dataset, of a run that is finished."""
+    cells: list[Any] = plan.cells(made)
+    left = store.missing(cells, damaged=store.damaged(cells))
+    places = {problem.place for problem in made}
     try:
         scores = Board.load(store.root / BOARD).scores
-    except InputError:
-        return {}
+    except InputError as error:
+        raise InputError(f"{error}; {_finish(store)}") from error
     own = scores[(scores["metric"] == "uno") & (scores["settings"] != SUBMITTED)]
     best = own.groupby(["track", "dataset"])["value"].max()
+    if left or not places <= set(best.index):
+        fits = f"{len(left)} fits of the run are" if len(left) != 1 else "a fit of the run is"
+        what = f"{fits} missing or damaged" if left else "its board is older than its plan"
+        raise InputError(f"{store.root} takes no submission yet, because {what}: {_finish(store)}")
     return {place: max(float(value), 0.5) for place, value in best.items()}
+
+
+def _finish(store: BoardStore) -> str:
+    return f"go on with it first (survgauge bench leaderboard --store {store.root} --resume)"
 
 
 def _refuse_known_outcomes(problem: Problem, found: dict[str, Arrays], best: float) -> None:

@@ -10,6 +10,7 @@ from boards import same_tables
 from unit.bench.leaderboard.conftest import DATASETS, TINY
 
 from survgauge.bench.leaderboard import Board, run
+from survgauge.bench.leaderboard.content import leaderboard_content
 from survgauge.bench.models import SurvivalModel
 from survgauge.errors import InputError
 
@@ -147,6 +148,47 @@ def test_tuning_searches_and_says_what_it_chose(tmp_path, monkeypatch):
     assert spent["tuned-ibs"] > spent["default"]
 
 
+def test_the_seconds_of_a_search_count_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("survgauge.bench.leaderboard.fitting.DRAWS", 2)
+    how = {"settings": ["tuned-ibs", "tuned-mae"], "store": tmp_path / "s", **ALONE}
+    board = run(["coxph"], ["veteran"], **how)
+    spent = board.cells.assign(s=board.cells["seconds_fit"] + board.cells["seconds_predict"])
+    by = spent.groupby(["model", "settings"])["s"].sum()
+    once = by["km", "default"] + max(by["coxph"])
+    assert board.about["seconds_of_fits"] == pytest.approx(once, abs=0.1)
+    assert board.about["seconds_of_fits"] < by.sum()
+
+
+def test_a_model_without_a_search_competes_with_its_default_settings(tmp_path, monkeypatch):
+    monkeypatch.setattr("survgauge.bench.leaderboard.fitting.DRAWS", 2)
+    how = {"settings": ["tuned-ibs"], "store": tmp_path / "s", **ALONE}
+    board = run(["coxph", "lr"], ["veteran"], **how)
+    found = set(zip(board.scores["model"], board.scores["settings"], strict=True))
+    assert found == {("km", "default"), ("lr", "default"), ("coxph", "tuned-ibs")}
+    assert list(leaderboard_content(board)["by_view"]) == ["tuned-ibs"]
+
+
+class Leaving(Risky):
+    """Calls sys.exit, as scripts do."""
+
+    def fit(self, X, y):
+        raise SystemExit(3)
+
+
+def test_a_model_that_exits_is_a_failure(tmp_path):
+    board = run({"leaving": Leaving}, ["veteran"], store=tmp_path / "s", **ALONE)
+    own = board.cells[board.cells["model"] == "leaving"]
+    assert set(own["message"]) == {"SystemExit: 3"}
+
+
+def test_without_kaplan_meier_nothing_is_compared(tmp_path):
+    how = {"store": tmp_path / "s", **ALONE}
+    with pytest.raises(InputError, match=r"Kaplan-Meier, .*, has no predictions for fold 0"):
+        run(["coxph"], ["veteran"], timeout=1e-6, **how)
+    board = run(retry_failed=True, store=tmp_path / "s", jobs=1, progress=False)
+    assert set(board.cells["status"]) == {"ok"}
+
+
 def test_a_run_can_be_extended(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr("survgauge.bench.leaderboard.fitting.DRAWS", 2)
     store = tmp_path / "store"
@@ -182,6 +224,7 @@ def test_a_run_can_be_extended(tiny, tmp_path, monkeypatch):
         ({"models": ["coxph", "coxph"]}, "models has 'coxph' twice"),
         ({"settings": ["tuned"]}, "settings must be one of"),
         ({"repeats": 0}, "repeats must be"),
+        ({"datasets": ["veteran", "veteran"]}, "datasets has 'veteran' twice"),
         ({"datasets": ["follic_causes"]}, "several causes"),
         ({"timeout": -1}, "timeout"),
     ],

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from unit.bench.leaderboard.conftest import DATASETS
 
-from survgauge.bench.leaderboard import Board, submit, tasks
+from survgauge.bench.leaderboard import Board, run, submit, tasks
 from survgauge.bench.leaderboard.problems import Design, problems
 from survgauge.bench.leaderboard.submission import _read_one
 from survgauge.bench.models import build
@@ -243,6 +243,9 @@ def test_curves_that_fall_where_the_event_was_are_found(tiny):
         ("mine", CARD.replace('"a laptop"', '""'), "must say hardware"),
         ("mine", "authors", "is not a TOML file"),
         ("mine", None, r"card\.toml is missing"),
+        ("mine", f"{CARD}title = [1, 2]\n", r"must say title, as a text; got \[1, 2\]"),
+        ("mine", f'{CARD}notes = "{"x" * 3000}"\n', "notes has 3,000 characters, at most 2,000"),
+        ("mine", CARD.replace('"A"', '"\xe9"').encode("latin-1"), "is not UTF-8 text"),
     ],
 )
 def test_names_and_cards_are_checked(written, place, tmp_path, name, card, says):
@@ -250,9 +253,61 @@ def test_names_and_cards_are_checked(written, place, tmp_path, name, card, says)
     shutil.copytree(written[1], copy)
     (copy / "card.toml").unlink()
     if card is not None:
-        (copy / "card.toml").write_text(card)
+        (copy / "card.toml").write_bytes(card if isinstance(card, bytes) else card.encode())
     with pytest.raises(InputError, match=says):
         submit(name, copy, place)
+
+
+def test_a_card_of_windows_begins_with_a_mark(written, place, tmp_path):
+    copy = tmp_path / "pred"
+    shutil.copytree(written[1], copy)
+    (copy / "card.toml").write_bytes(b"\xef\xbb\xbf" + CARD.encode())
+    assert "mine" in set(submit("mine", copy, place).models["name"])
+
+
+def test_a_task_has_one_file_and_backups_are_not_read(written, place, tmp_path):
+    copy, task = tmp_path / "pred", "main-veteran-r0-f1"
+    shutil.copytree(written[1], copy)
+    (copy / f"{task}.csv.bak").write_text("an old one")
+    (copy / f"{task}.csv~").write_text("an older one")
+    board = submit("mine", copy, place)
+    assert not board.cells.query("model == 'mine' and status != 'ok'").size
+    pd.read_csv(copy / f"{task}.csv").to_parquet(copy / f"{task}.parquet")
+    with pytest.raises(InputError, match=r"csv and .*parquet are for one task; take one away"):
+        submit("mine", copy, place)
+
+
+def test_an_unfinished_run_takes_no_submission(written, place):
+    """Without the best model of its board an honest submission might pass for a cheat."""
+    first = next((place / "predictions").rglob("*km*.npz"))
+    kept = first.read_bytes()
+    first.unlink()
+    with pytest.raises(InputError, match=r"a fit of the run is missing or damaged: go on with it"):
+        submit("mine", written[1], place)
+    first.write_bytes(kept)
+    plan = json.loads((place / "plan.json").read_text())
+    assert submit("mine", written[1], place)
+    shutil.rmtree(place / "board")
+    with pytest.raises(InputError, match=r"holds no leaderboard.* --resume"):
+        submit("mine", written[1], place)
+    assert json.loads((place / "plan.json").read_text()) == plan
+
+
+def test_submissions_that_are_damaged_are_shown(tiny, written, place):
+    how = {"store": place, "resume": True, "jobs": 1, "progress": False}
+    submit("mine", written[1], place)
+    file = next((place / "predictions").rglob("*mine*.npz"))
+    file.write_bytes(file.read_bytes()[:100])
+    cells = run(**how).cells
+    (gone,) = cells[cells["status"] != "ok"].itertuples()
+    assert (gone.model, gone.status) == ("mine", "failed")
+    assert "submit it, again" in gone.message
+    with pytest.raises(InputError, match="model 'mine' is called as a submission"):
+        run({"mine": "coxph"}, **how)
+    card = place / "submissions" / "mine.json"
+    card.write_text(card.read_text()[:50])
+    with pytest.raises(InputError, match=r"mine\.json is damaged .* submit mine again"):
+        run(**how)
 
 
 def test_folders_are_checked(written, place, tmp_path):
