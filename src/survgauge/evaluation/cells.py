@@ -459,8 +459,14 @@ def _settled(
 
 
 def _range(metric: Metric, value: float, others: tuple[float, ...]) -> tuple[float, float]:
-    """Return the range over the assumptions; none of an error that leaves out later times."""
-    return _ends(value, others) if reads_distribution(metric) else (NAN, NAN)
+    """Return the range over the assumptions.
+
+    None of an error that leaves out later times, and none where the tails change nothing because
+    the last subject of the reference set had the event: so few are observed by then that a range
+    of no width would mislead.
+    """
+    low, high = _ends(value, others)
+    return (low, high) if low < high and reads_distribution(metric) else (NAN, NAN)
 
 
 def _ends(value: float, others: tuple[float, ...]) -> tuple[float, float]:

@@ -232,6 +232,16 @@ def test_a_stream_recognises_kaplan_meier_too() -> None:
     assert {row["model"] for row in ev.baseline_comparisons()} == {"good", "mixed"}
 
 
+def test_no_range_where_the_last_subject_has_the_event() -> None:
+    rng = np.random.default_rng(0)
+    time, limit = rng.weibull(1.0, 300), rng.exponential(0.5, 300)  # most are lost before the end
+    y = np.append(np.minimum(time, limit), 9.0), np.append(time <= limit, True)
+    model = sg.SurvivalCurves([0.0, 12.0], np.tile([1.0, 0.0], (301, 1)))
+    [row] = sg.evaluate(model, y, y_train=y, metrics=["mae_dr"]).rows()
+    assert "fewer than 10 subjects" in row["withheld"]
+    assert np.isnan([row["low"], row["tail_low"], row["tail_high"]]).all()
+
+
 # -- what is marked, and what is assumed -----------------------------------------------------------
 
 
