@@ -61,8 +61,8 @@ from .evaluation.sources import evaluate_dask as evaluate_dask
 from .evaluation.sources import evaluate_stream as evaluate_stream
 from .evaluation.tipping import TippingPoint as TippingPoint
 from .evaluation.tipping import tipping_point as tipping_point
-from .metrics.calibration.a_calibration import a_calibration as a_calibration
 from .metrics.calibration.d_calibration import CalibrationResult as CalibrationResult
+from .metrics.calibration.d_calibration import a_calibration as a_calibration
 from .metrics.calibration.d_calibration import d_calibration as d_calibration
 from .metrics.calibration.ici import ICIResult as ICIResult
 from .metrics.calibration.ici import (

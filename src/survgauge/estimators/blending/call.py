@@ -293,10 +293,13 @@ def conditional(
     seed = check_seed(random_state)
     X_train, X_test = in_memory(X_train, "X_train"), in_memory(X_test, "X_test")
     train, test = _outcomes(X_train, y_train, "train"), _outcomes(X_test, y_test, "test")
-    where = fit_on or _default_side(train, test)
+    where = fit_on or "both"
+    if fit_on is None and (test is None or train is None or test.event_count >= ENOUGH_EVENTS):
+        where = "train" if test is None else "test"
     for side, X, y in (("train", X_train, train), ("test", X_test, test)):
-        if where in (side, "both"):
-            _refuse_missing(X, y, side)
+        if where in (side, "both") and (X is None or y is None):
+            name = f"X_{side}" if X is None else f"y_{side}"
+            raise InputError(f"{name} must be given: distributions are fitted on these subjects")
     encoded_by = (X_test, "X_test") if where == "test" else (X_train, "X_train")
     first, wanted, notes = matrices(encoded_by[0], X_test, (encoded_by[1], "X_test"))
     if not wanted.shape[0]:
@@ -343,20 +346,6 @@ def _outcomes(X: Any, y: Any, side: str) -> Outcomes | None:
             f"X_{side} must have one row per subject of y_{side}: {len(outcomes)}; got {rows}"
         )
     return outcomes
-
-
-def _refuse_missing(X: Any, y: Outcomes | None, side: str) -> None:
-    """Refuse a side that is to be fitted on and was not given."""
-    if X is None or y is None:
-        name = f"X_{side}" if X is None else f"y_{side}"
-        raise InputError(f"{name} must be given: distributions are fitted on these subjects")
-
-
-def _default_side(train: Outcomes | None, test: Outcomes | None) -> str:
-    """Say whose outcomes are fitted on."""
-    if test is None:
-        return "train"
-    return "test" if train is None or test.event_count >= ENOUGH_EVENTS else "both"
 
 
 def _length(X: Any, argument: str) -> int:

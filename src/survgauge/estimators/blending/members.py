@@ -63,10 +63,6 @@ class Grid:
         # Rounding of a mean may carry it past its neighbour's.
         return cls(edges, np.maximum.accumulate(jumps))
 
-    def span_of(self, y: Outcomes) -> Ints:
-        """Span in which each subject was last seen; those past the last edge count to the last."""
-        return np.minimum(self.edges.searchsorted(y.time), self.edges.size - 1)
-
     def rounded(self, y: Outcomes) -> Outcomes:
         """Outcomes with times rounded to edges, for learners whose work grows with the times.
 
@@ -75,7 +71,9 @@ class Grid:
         """
         between = (self.edges[1:] + self.edges[:-1]) / 2
         nearest = self.edges[between.searchsorted(y.time)]
-        time = np.where(y.event, self.edges[self.span_of(y)], nearest)
+        # Those past the last edge count to the last span.
+        span = np.minimum(self.edges.searchsorted(y.time), self.edges.size - 1)
+        time = np.where(y.event, self.edges[span], nearest)
         return Outcomes(time, y.event, y.frequency)
 
 

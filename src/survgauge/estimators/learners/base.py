@@ -110,7 +110,11 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         rows, used = self._counted(features, outcomes)
         if not used.event.any():
             raise FitError(self.label, "y has no event, so event times cannot be learnt")
-        self._forget()
+        # An earlier fit is dropped, so that a failure does not leave a mixture of two behind.
+        self._notes: list[str] = []
+        for name in ("y_train_", "reference_", "feature_names_in_"):
+            if hasattr(self, name):
+                delattr(self, name)
         self.n_features_in_ = features.shape[1]
         if names is not None:
             self.feature_names_in_ = names
@@ -161,7 +165,11 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     @property
     def gives_curves(self) -> bool:
         """Whether `predict_curves` has something to give; `survgauge.scorer` asks."""
-        return self.facts.curves and self._defines("_predict_curves", "_predict_incidence")
+        own = (
+            getattr(type(self), name) is not getattr(SurvivalModel, name)
+            for name in ("_predict_curves", "_predict_incidence")
+        )
+        return self.facts.curves and any(own)
 
     @property
     def notes_(self) -> tuple[str, ...]:
@@ -186,10 +194,6 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def _predict_time(self, X: Floats) -> Floats:
         """Times of clean rows."""
         return self._predict_curves(X).median()
-
-    def _defines(self, *methods: str) -> bool:
-        """Whether the class has one of these methods of its own."""
-        return any(getattr(type(self), m) is not getattr(SurvivalModel, m) for m in methods)
 
     # -- what a model may use --------------------------------------------------------------
 
@@ -234,13 +238,6 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             print(f"{self.label}: {text}", file=sys.stderr, flush=True)
 
     # -- checks ----------------------------------------------------------------------------
-
-    def _forget(self) -> None:
-        """Drop an earlier fit, so that a failure does not leave a mixture of two behind."""
-        self._notes: list[str] = []
-        for name in ("y_train_", "reference_", "feature_names_in_"):
-            if hasattr(self, name):
-                delattr(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "y_train_")

@@ -115,14 +115,11 @@ class Status:
         return self.method != "unweighted" or self.convention.unweighted_divisor == "known"
 
     @cached_property
-    def _common(self) -> Floats:
-        """G for survivors at the scored times, (K,)."""
-        return self.weights.survivors_at(self.times)
-
-    @cached_property
     def survivor_weight(self) -> Floats:
         """b, the weight while event-free, where it is the same for all subjects: (K,)."""
-        return 1.0 / self._common if self.ipcw else np.ones(self.times.size)
+        if not self.ipcw:
+            return np.ones(self.times.size)
+        return 1.0 / self.weights.survivors_at(self.times)
 
     def weight_at(self, k: int) -> Floats:
         """p at times[k]: 0 for who has not entered yet."""
@@ -162,14 +159,9 @@ class Status:
         return alive | (competes[:, None] if alive.ndim == 2 else competes)
 
     @property
-    def _own_g(self) -> bool:
-        """Whether G is that of the test subjects."""
-        return self.ipcw and self.weights.source == "test"
-
-    @property
     def g_moves(self) -> bool:
         """Whether the estimation of G is part of the contributions."""
-        return self._own_g and self.weights.contributions
+        return self.ipcw and self.weights.source == "test" and self.weights.contributions
 
     def derivative(
         self, event: Floats, survivors: Floats, columns: slice, own: Floats | None = None
@@ -178,7 +170,8 @@ class Status:
         if self.convention.g_floor > 0:
             above = self.weights.at_own_time > self.convention.g_floor
             event = np.where(above, event, 0.0)
-            survivors = np.where(self._common[columns] > self.convention.g_floor, survivors, 0.0)
+            moves = self.survivor_weight[columns] < 1.0 / self.convention.g_floor
+            survivors = np.where(moves, survivors, 0.0)
         return Derivative(event, survivors, self.times[columns], own)
 
     def describe(self, curves: SurvivalCurves) -> dict[str, Any]:
@@ -186,7 +179,9 @@ class Status:
         convention: dict[str, Any] = {"method": self.method}
         if self.ipcw:
             convention |= self.weights.describe()
-            convention["stderr"] = "G estimated in sample" if self._own_g else "G fixed"
+            convention["stderr"] = (
+                "G estimated in sample" if self.weights.source == "test" else "G fixed"
+            )
         else:
             fields = self.convention.as_dict()
             for name in ("convention", "censored_at_t", "integration", "clip"):

@@ -165,22 +165,9 @@ class AucSetting:
             f"{self.identified_until:g}"
         )
 
-    @cached_property
-    def rise(self) -> Floats:
-        """How far the test set's incidence of the cause rises between the supported times."""
-        times = self.asked[self.supported]
-        # At a supported time there are cases, so it has risen; what is one time's share is all.
-        return self._rises(times) if times.size > 1 else np.ones(times.size)
-
-    @cached_property
-    def mean_defined(self) -> bool:
-        """Whether the mean over the times asked for (by policy: over the supported) exists."""
-        if self.on_unsupported == "truncate":
-            return True
-        return bool(self.supported.any()) and not self._rises(self.asked)[~self.supported].any()
-
-    def _rises(self, times: Floats) -> Floats:
-        y = self.y if self.weight is None else self.y.reweighted(self.weight)
+    def rises(self, times: Floats) -> Floats:
+        """How far the test set's incidence of the cause rises between times."""
+        y = self.y.reweighted(self.weight)
         if self.competes is None:  # the same to the last digits, without sorting again
             return -np.diff(KaplanMeier.fit(y).at(times), prepend=1.0)
         return np.diff(AalenJohansen.fit(coded(y, self.competes)).at(times, "own"), prepend=0.0)
@@ -483,7 +470,11 @@ def _scored(setting: AucSetting, predicted: Any, times: Any) -> CurveResult:
     """AUC at the supported times, and their mean."""
     stderr = setting.stderr
     risk = _risks(predicted, setting, times)
-    scored, rise = setting.asked[setting.supported], setting.rise
+    asked, supported = setting.asked, setting.supported
+    scored = asked[supported]
+    # At a supported time there are cases, so the incidence has risen; what is one time's share is
+    # all.
+    rise = setting.rises(scored) if scored.size > 1 else np.ones(scored.size)
     values, spread, contributions = np.empty(scored.size), np.empty(scored.size), np.zeros(1)
     for k, (value, part) in enumerate(_points(setting, risk, stderr is not None)):
         values[k] = value
@@ -495,7 +486,11 @@ def _scored(setting: AucSetting, predicted: Any, times: Any) -> CurveResult:
     if isinstance(predicted, SurvivalCurves):
         support["past_curve"] = share_of_times(predicted, scored, setting.weight)
     mean, total = float("nan"), float(rise.sum())
-    if setting.mean_defined and total > 0:
+    # By policy, the mean is over the supported times or over all that were asked for.
+    defined = setting.on_unsupported == "truncate" or bool(
+        supported.any() and not setting.rises(asked)[~supported].any()
+    )
+    if defined and total > 0:
         mean = float((values * rise).sum() / total)
     own: Floats | None = None
     if stderr is not None and not np.isnan(mean):
@@ -505,9 +500,9 @@ def _scored(setting: AucSetting, predicted: Any, times: Any) -> CurveResult:
     errors = None if stderr is None else spread
     if setting.on_unsupported == "truncate":
         return CurveResult(scored, values, mean, errors, details)
-    full = np.full((2, setting.asked.size), np.nan)
-    full[:, setting.supported] = values, spread
-    return CurveResult(setting.asked, full[0], mean, None if errors is None else full[1], details)
+    full = np.full((2, asked.size), np.nan)
+    full[:, supported] = values, spread
+    return CurveResult(asked, full[0], mean, None if errors is None else full[1], details)
 
 
 def cumulative_dynamic_auc_details(

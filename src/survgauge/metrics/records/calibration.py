@@ -6,8 +6,7 @@ from functools import partial
 from typing import Any, cast
 
 from ...data.predictions import Prediction
-from ..calibration.a_calibration import OwnEvents, OwnTimes, a_calibration, tested
-from ..calibration.d_calibration import d_calibration
+from ..calibration.d_calibration import OwnEvents, OwnTimes, a_calibration, d_calibration, tested
 from ..calibration.ici import smooth_hazards, smooth_status
 from ..calibration.inputs import StatusAtTime
 from ..calibration.km_calibration import MeanCurveSums, km_distance
