@@ -106,7 +106,7 @@ def measure(folder: Path, work: str, workers: int) -> dict:
 
 
 def read_only(folder: Path) -> int:
-    from survgauge.evaluation.sources.parquet import ParquetSource
+    from survgauge.evaluation.sources.arrow import ParquetSource
 
     rows = 0
     for item in ParquetSource(folder).items(None):

@@ -12,9 +12,9 @@ from ..data.files import read_intervals, read_outcomes
 from ..data.tables import PARQUET, Table
 from ..errors import InputError, did_you_mean
 from ..evaluation import Evaluation
+from ..evaluation.sources.arrow import SEPARATOR, ParquetRows
 from ..evaluation.sources.call import evaluate_dask, evaluate_stream
 from ..evaluation.sources.layout import RiskColumn, TimeColumn
-from ..evaluation.sources.parquet import SEPARATOR, ParquetRows
 from ..evaluation.sources.specs import CurveColumns, IncidenceColumns, LabelColumns
 from .inputs import (
     by_model,

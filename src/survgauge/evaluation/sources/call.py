@@ -23,10 +23,9 @@ from ...metrics.registry import REGISTRY
 from .. import Evaluation, evaluate
 from ..call import chosen_metrics
 from ..reading import joined, joined_predictions, read_predictions
-from .arrow import Held, Item, are_paths, as_source
+from .arrow import Held, Item, ParquetItem, ParquetSource, are_paths, as_source
 from .batches import Batch
 from .layout import Layout
-from .parquet import ParquetItem, ParquetSource
 from .stream import evaluate_source
 
 #: Told how many rows are done, of how many (or None), in which pass.

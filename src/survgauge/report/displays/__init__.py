@@ -17,13 +17,11 @@ import numpy as np
 from ...errors import InputError, one_of
 from ._base import Display, Given, Source, about, given
 from ._base import records as records
-from .calibration import calibration_panel, d_calibration_bins
+from .calibration import calibration_panel, d_calibration_bins, decision_curve
 from .curves import curves
-from .decision_curve import decision_curve
-from .errors import errors, imputed_times, predicted_actual
+from .errors import errors, imputed_times, predicted_actual, subjects
 from .forest import differences, metrics
 from .over_time import over_time, support
-from .subjects import subjects
 
 __all__ = ["DISPLAYS", "Display", "display", "given"]
 

@@ -13,9 +13,9 @@ from survgauge import displays
 from survgauge.metrics.group_tests import log_rank_test
 from survgauge.report.displays import DISPLAYS, display, given
 from survgauge.report.displays.description import p_relation
+from survgauge.report.displays.errors import telling_subjects
 from survgauge.report.displays.estimates import observed_band, smooth_band
 from survgauge.report.displays.over_time import over_time
-from survgauge.report.displays.subjects import telling_subjects
 
 N, TRAIN = 60, 80
 
