@@ -22,7 +22,6 @@ from .cells import NAN, TableCell, check_measured, difference_error, interval_of
 from .columns import BASELINE, Columns, ModelName
 from .inference import (
     FEWEST_REPLICATES,
-    Comparison,
     bootstrap_counts,
     bootstrap_stderr,
     compare_pair,
@@ -136,8 +135,10 @@ class Group:
         )
         if confidence is None:
             return cell
-        against = None if base is None else self._against(measured, base, confidence)
-        cell = replace(cell, against_baseline=against)
+        if base is not None and np.isfinite(measured.value) and np.isfinite(base.value):
+            stderr = difference_error(measured, base, clusters)
+            known = measured.value, base.value, stderr, confidence, cell.freedom
+            cell = replace(cell, against_baseline=compare_pair(*known))
         if metric.inference == "test":
             return cell
         found = interval_of(metric, measured, drawn, confidence, clusters)
@@ -206,15 +207,6 @@ class Group:
             return self.columns.measured(metric, BASELINE, self.task)
         except (UndefinedMetricError, InputError):
             return None
-
-    def _against(self, measured: Score, base: Score, confidence: float) -> Comparison | None:
-        """Compare a model with the baseline on the same subjects."""
-        if not (np.isfinite(measured.value) and np.isfinite(base.value)):
-            return None
-        clusters = self.task.clusters
-        stderr = difference_error(measured, base, clusters)
-        freedom = float("inf") if clusters is None else clusters.freedom
-        return compare_pair(measured.value, base.value, stderr, confidence, freedom)
 
     # -- bootstrap -----------------------------------------------------------------------------
 
