@@ -6,11 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from .._tools.text import number
 from ..metrics.registry import REGISTRY
 from . import leaderboard_words as words
+from .charts import figure
+from .displays.description import Axis, Chart, Mark, Model, Panel, Points, Row, Rule
+from .displays.forest import plain_float
 from .evaluation_tables import unbroken
 from .experiment_words import data_sets
-from .leaderboard_charts import costs_chart, dataset_chart, forest_chart, metrics_chart
 from .leaderboard_tables import (
     costs_table,
     datasets_table,
@@ -198,3 +203,186 @@ def _record(data: Record) -> Record:
             )
         },
     }  # fmt: skip
+
+
+_TO_COX = ("to_cox", "to_cox_low", "to_cox_high")
+#: Median lengths of an interval that a row may lie beyond those of half of the models.
+_FAR = 3.0
+_SECONDS = (
+    (0.001, "1 ms"), (0.01, "10 ms"), (0.1, "0.1 s"), (1.0, "1 s"), (10.0, "10 s"),
+    (60.0, "1 min"), (600.0, "10 min"), (3600.0, "1 h"), (36000.0, "10 h"),
+)  # fmt: skip
+
+
+#: A row of a forest: a model, its value with limits, what stands beside it, whether it is hollow.
+Forest = tuple[str, float, float, float, str, bool]
+
+
+def forest_chart(data: Record, view: str) -> Record:
+    """Mean of every model over datasets, and how far it is from the reference model."""
+    mine, headline, metric = data["by_view"][view], data["headline"], data["metrics"][0]
+    rows = mine["standings"][headline]
+    panels = [_forest(data, rows, metric)]
+    told = (
+        "Means over datasets with 95 % intervals: filled, may be the best; hollow, clearly worse "
+        "than the best. Models that share a letter do not differ clearly."
+    )
+    if any(r.get("to_cox_low") is not None for r in rows):
+        panels.append(_differences(data, rows))
+        told += (
+            f" Against {data['reference']}: filled where the difference is clear; intervals are "
+            "adjusted for the number of models, and narrower because easy and hard datasets cancel "
+            "out."
+        )
+    chart = Chart(words.titled(metric), told, tuple(panels), columns=2)
+    return figure(f"overview-{view}", [chart], wide=True)
+
+
+def metrics_chart(data: Record, view: str) -> Record:
+    """A forest for each metric."""
+    mine, charts, labels = data["by_view"][view], [], []
+    for metric in data["metrics"]:
+        rows = mine["standings"][metric["name"]]
+        if rows:
+            told = "Means over datasets with 95 % intervals; hollow: clearly worse than the best."
+            note = words.meaning(metric).removesuffix(".")
+            panel = _forest(data, rows, metric)
+            charts.append(Chart("Means over datasets", told, (panel,), notes=(note,)))
+            labels.append(words.titled(metric))
+    return figure(f"by-metric-{view}", charts, labels, "Metric", wide=True)
+
+
+def dataset_chart(data: Record, view: str) -> Record:
+    """All models on a dataset, a choice for each dataset."""
+    mine, headline = data["by_view"][view], data["headline"]
+    facts = {d["name"]: d for d in data["datasets"]}
+    value = {(r["dataset"], r["model"], r["settings"]): r
+             for r in data["values"] if r["metric"] == headline}  # fmt: skip
+    rows: dict[str, list[Record]] = {}
+    for r in mine["each"]:
+        rows.setdefault(r["dataset"], []).append(r)
+    charts = []
+    for name, found in rows.items():
+        known = sorted((r for r in found if r["value"] is not None), key=lambda r: -r["value"])
+        own = [value[name, r["model"], mine["settings"][r["model"]]] for r in known]
+        unit = facts[name].get("unit") or ""
+        lines = [
+            (r["model"], *(_percent(v[c]) for c in ("skill", "skill_low", "skill_high")),
+             f"{number(v['value'])} {unit}".strip(), bool(r["clearly_worse"]))
+            for r, v in zip(known, own, strict=True)
+        ]  # fmt: skip
+        told = (
+            f"{_about(facts[name])}. Lines are 95 % intervals over the subjects of this dataset; "
+            f"at the right: {REGISTRY[headline].title}. Hollow: clearly worse than the best model "
+            "here (paired, Holm's correction)."
+        )
+        label = words.axis(data["metrics"][0])
+        panel = _rows_panel(data, label, lines, [Rule("x", 0.0, "Kaplan-Meier")])
+        charts.append(Chart("Models on a dataset", "",
+                            (panel,), notes=(told.removesuffix("."),)))  # fmt: skip
+    return figure(f"dataset-{view}", charts, list(rows), "Dataset", wide=True)
+
+
+def _about(dataset: Record) -> str:
+    censored = f"{100 * dataset['censored']:.0f} % censored"
+    return (
+        f"{dataset.get('title') or dataset['name']}: {dataset['n']:,} subjects, {censored}, "
+        f"{dataset['features']} features"
+    )
+
+
+def costs_chart(data: Record, view: str) -> Record:
+    """Seconds of a fold against the error saved."""
+    mine = data["by_view"][view]
+    seconds = {(c["model"], c["settings"]): c for c in data["costs"]}
+    marks, ends, far = list[Mark](), list[float](), dict[str, str]()
+    rows = mine["standings"][data["headline"]]
+    means = np.array([row["mean"] for row in rows])
+    least = np.median(means) - _FAR * max(np.median(np.abs(means - np.median(means))), 0.08)
+    for row in rows:
+        if row["mean"] < least:
+            far[row["model"]] = f"far below the others, {words.shown(row['mean'], 'skill')}"
+            continue
+        found = seconds.get((row["model"], mine["settings"][row["model"]]))
+        if found is None or found["fit"] is None:
+            continue
+        at = float(np.log10(max(found["fit"] + (found["predict"] or 0.0), 1e-3)))
+        ends.append(at)
+        role = data["models"].index(row["model"])
+        marks.append(Points([at], [100 * row["mean"]], role, (Model(row["model"]),)))
+    every = [(float(np.log10(seconds)), text) for seconds, text in _SECONDS]
+    low = max((at for at, _ in every if at < min(ends, default=0.0)), default=every[0][0])
+    high = min((at for at, _ in every if at > max(ends, default=1.0)), default=every[-1][0])
+    ticks = tuple(tick for tick in every if low <= tick[0] <= high)
+    panel = Panel(
+        Axis("Median time to fit and predict a fold", low=low, high=high, ticks=ticks),
+        Axis(words.axis(data["metrics"][0])), tuple(marks), height=2.9,
+    )  # fmt: skip
+    told = "Time of tuned settings includes the search. The upper left is best."
+    return figure(
+        f"costs-{view}",
+        [Chart("Time of a fold and skill", told, (panel,), left_out=far)],
+        wide=True,
+    )
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def _percent(value: float | None) -> float:
+    return 100 * plain_float(value)
+
+
+def _rows_panel(
+    data: Record, label: str, rows: list[Forest], first: list[Mark], reference: str = ""
+) -> Panel:
+    """Rows of models with intervals; what lies far from the others is written, not drawn."""
+    least, most = _bounds(rows)
+    marks, lines = list(first), []
+    for k, (model, value, low, high, beside, hollow) in enumerate(rows):
+        far = ""
+        if model == reference:
+            marks.append(Points([0.0], [k], "soft", marker="tick", names=("the reference",)))
+        elif not least <= value <= most:
+            ends = f" ({low:.0f} to {high:.0f})" if np.isfinite(low) else ""
+            far = f"{value:.0f}{ends}".replace("-", "\u2212")
+        else:
+            left, right, role = [max(low, least)], [min(high, most)], data["models"].index(model)
+            marks.append(Points([value], [k], role, left=left, right=right, hollow=hollow))
+        lines.append(Row((Model(model),), beside, inside=far, clear=bool(reference) or not hollow))
+    return Panel(Axis(label), Axis(), tuple(marks), rows=tuple(lines))
+
+
+def _bounds(rows: list[Forest]) -> tuple[float, float]:
+    """Limits of what is drawn: far beyond the intervals of half of the models."""
+    if len(rows) < 3:
+        return -np.inf, np.inf
+    values, *ends = np.array([row[1:4] for row in rows]).T
+    lows, highs = (np.where(np.isfinite(end), end, values) for end in ends)
+    spread = np.subtract(*np.quantile(values, [0.75, 0.25]))
+    room = _FAR * max(float(np.median(highs - lows)), float(spread))
+    return float(np.median(lows)) - room, float(np.median(highs)) + room
+
+
+def _forest(data: Record, rows: list[Record], metric: Record) -> Panel:
+    """Means with intervals, best on top."""
+    scale = 100.0 if metric["kind"] == "skill" else 1.0
+    baseline: list[Mark] = [Rule("x", 0.0, "Kaplan-Meier")] if metric["kind"] == "skill" else []
+    lines = [
+        (row["model"], *(scale * plain_float(row[name]) for name in ("mean", "low", "high")),
+         row["group"] or "", row["may_be_best"] is False)
+        for row in rows
+    ]  # fmt: skip
+    return _rows_panel(data, words.axis(metric), lines, baseline)
+
+
+def _differences(data: Record, rows: list[Record]) -> Panel:
+    """Shares of the error of the reference model saved, in the order of the means."""
+    reference = data["reference"]
+    lines = [
+        (row["model"], *(_percent(row.get(c, 0.0)) for c in _TO_COX), "",
+         row.get("to_cox_p") is None or row["to_cox_p"] >= 0.05)
+        for row in rows
+    ]  # fmt: skip
+    label = f"Share of {reference}'s {words.short(data['headline'])} saved (%)"
+    return _rows_panel(data, label, lines, [Rule("x", 0.0)], reference)
