@@ -184,10 +184,14 @@ def counted(warnings: list[JoinedWarning]) -> str:
     """
     if not warnings:
         return "no warnings"
+    return f"{len(warnings)} warning{'s' * (len(warnings) > 1)} ({by_weight(warnings)})"
+
+
+def by_weight(warnings: list[JoinedWarning]) -> str:
+    """Count the problems, cautions and notes among warnings."""
     weights = [warning.weight for warning in warnings]
     numbers = [(weights.count(weight), weight) for weight in WEIGHTS]
-    told = ", ".join(f"{n} {weight}{'s' * (n > 1)}" for n, weight in numbers if n)
-    return f"{len(warnings)} warning{'s' * (len(warnings) > 1)} ({told})"
+    return ", ".join(f"{n} {weight}{'s' * (n > 1)}" for n, weight in numbers if n)
 
 
 def graded(code: str, affected: float | None = None) -> str:

@@ -11,7 +11,7 @@ from ..evaluation.audit.result import ASKS, columns_of, within
 from ..evaluation.phrases import in_brackets, rounded, why_then
 from ..evaluation.sentences import verdict_parts
 from ..evaluation.verdict import headline
-from ..evaluation.warnings import JoinedWarning, counted, warnings_of
+from ..evaluation.warnings import JoinedWarning, by_weight, warnings_of
 from ..metrics.registry import REGISTRY
 from .charts import Spec, figure
 from .displays.audit import audit
@@ -200,7 +200,7 @@ def _about(data: dict[str, Any]) -> Markup:
         if "effective_subjects" in support
         else None,
         "Time of interest": (_time(data, *times) or "-") + in_brackets(why_then(support)),
-        "Warnings": tag("a", counted(warnings_of(data)), href="#trust"),
+        "Warnings": tag("a", by_weight(warnings_of(data)) or "none", href="#trust"),
     }
     return tag("dl", *(tag("div", tag("dt", name), tag("dd", value))
                        for name, value in known.items() if value), class_="facts")  # fmt: skip

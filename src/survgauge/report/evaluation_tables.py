@@ -335,7 +335,7 @@ def _incidence(row: Row, confidence: float | None) -> Markup:
 
 def unbroken(text: str) -> str:
     """Keep numbers and their signs on one line."""
-    text = re.sub(r"(\d) %", "\\1\u00a0%", text)
+    text = re.sub(r"(\d) %( CI)?", lambda m: m[0].replace(" ", "\u00a0"), text)
     return re.sub(r"\bp ([<=]) (\d)", "p\u00a0\\1\u00a0\\2", text)
 
 

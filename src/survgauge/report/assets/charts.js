@@ -415,7 +415,7 @@ const Charts = (() => {
     const hole = node("clipPath", { id: clip }, node("defs", {}, svg));
     node("rect", { x: box.left - 6, y: box.top - 6, width: box.right - box.left + 12, height: box.bottom - box.top + 12 }, hole);
     const body = node("g", { "clip-path": `url(#${clip})` }, svg);
-    const bands = panel.marks.filter((mark) => mark.type === "line" && mark.low);
+    const bands = panel.bandless ? [] : panel.marks.filter((mark) => mark.type === "line" && mark.low);
     // Many bands on top of each other tell nothing.
     for (const mark of bands) if (bands.length <= MOST_BANDS || !mark.series.length) node("path", { d: band(mark, sx, sy), style: `fill:${colour(mark.role)};opacity:0.16` }, group(mark, body, panel));
     const marks = [...panel.marks].sort((a, b) => ORDER.indexOf(a.type) - ORDER.indexOf(b.type));

@@ -229,7 +229,7 @@ def draw(chart: Chart, ax: Any = None, about: str = "", width: float | None = No
                 below=not own or last_row or chart.shared != "x",
                 beside=not own or k % chart.columns == 0 or chart.shared != "y",
             )
-        many = any(len(_bands(panel)) > MOST_BANDS for panel in chart.panels)
+        many = any(not p.bandless and len(_bands(p)) > MOST_BANDS for p in chart.panels)
         left_out = dict(chart.left_out) | (_BANDS_LEFT_OUT if many else {})
         put_legend(axes, own, _entries(chart, names), left_out, names, chart.notes)
         if own:
@@ -313,7 +313,7 @@ class _Drawing:
 
     def __init__(self, ax: Any, panel: Panel, names: dict[str, str]) -> None:
         self.ax, self.panel, self.names = ax, panel, names
-        self.shaded = len(_bands(panel)) <= MOST_BANDS
+        self.shaded = not panel.bandless and len(_bands(panel)) <= MOST_BANDS
 
     def text(self, text: Text) -> str:
         return _text(text, self.names)

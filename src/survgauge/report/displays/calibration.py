@@ -138,12 +138,11 @@ def calibration_panel(
     chart = Chart(
         "Calibration",
         f"Observed against predicted probability of {words.the_event}; on the dashed line they "
-        "are equal. The curve is smooth, points are groups of equally many subjects by their "
-        f"predicted risk ({words.risk}){level}. The bars below count predictions: those of "
-        f"subjects with {words.the_event} by then point upwards, the others downwards. O/E is "
-        "observed over expected events (best: 1), slope that of the log(-log(1 - risk)) (best: "
-        "1). ICI is the mean distance from the line; by chance, the one expected of a perfectly "
-        "calibrated model.",
+        "are equal. The curve is smooth; points are groups of equally many subjects by predicted "
+        f"risk ({words.risk}){level}. The bars below count predictions: upwards of subjects with "
+        f"{words.the_event} by then, downwards of the others. O/E is observed over expected "
+        "events, slope the calibration slope (both best at 1). ICI is the mean distance from the "
+        "dashed line; in brackets, what chance alone gives a perfectly calibrated model.",
         tuple(_panel(ev, model, parts, when, end, len(ev.predictions) > 1)
               for model, parts in found.items()),
         columns=columns, shared="y", width=3.5 * columns, left_out=left_out,
@@ -479,7 +478,7 @@ def decision_curve(
             gap, stderr = result.difference(found[reference])
             gap_low, gap_high = band(gap, stderr, ev.confidence)
             known |= {"difference": gap, "difference_low": gap_low, "difference_high": gap_high}
-            look["name"] = f"{model} less {reference}"
+            look["name"] = f"{model} minus {reference}"
             gaps.append(Line(x, gap, low=gap_low, high=gap_high, **look))
         table.append({"model": model, "time": when, "threshold": x, **known})
     lines += [
@@ -493,13 +492,14 @@ def decision_curve(
     bottom = float(np.clip(lowest, -0.25 * top, -0.06 * top))
     axis = Axis(f"Threshold of the predicted risk\n({by})", low=0, high=float(x[-1]))
     upwards = Axis("Net benefit", low=bottom, high=1.06 * top)
-    panels = [Panel(axis, upwards, tuple(lines), height=2.5)]
+    # Bands of several models lie on each other; those of the differences below say more.
+    panels = [Panel(axis, upwards, tuple(lines), height=2.5, bandless=bool(gaps))]
     caption = (
         "Net benefit of treating the subjects whose predicted risk is at least the threshold: true "
         "positives per subject, less false positives at the odds of the threshold. A model is "
         "worth using at thresholds where it is above both treating all and treating none."
     )
-    if ev.confidence is not None and (len(found) <= MOST_BANDS or 0 < len(gaps) <= MOST_BANDS):
+    if ev.confidence is not None and len(gaps or found) <= MOST_BANDS:
         caption += f" Bands are pointwise {ev.confidence * 100:g} % intervals."
     if gaps:
         title = ("Difference from ", Model(str(reference)))

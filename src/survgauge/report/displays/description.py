@@ -213,7 +213,7 @@ class Panel:
     With `rows`, the vertical axis has their names from top to bottom, and the marks' `y` are
     numbers of rows. A panel whose title names a model is a panel of that model. `height` is in
     inches, without `counts`, and `note` is said below where the panel is shown alone. `equal`: a
-    unit is as long across as upwards.
+    unit is as long across as upwards. `bandless`: bands are numbers to read, not drawn.
     """
 
     x: Axis
@@ -225,6 +225,7 @@ class Panel:
     note: str = ""
     counts: NumbersBelow | None = None
     equal: bool = False
+    bandless: bool = False
 
 
 @dataclass(frozen=True, eq=False)
