@@ -219,7 +219,7 @@ def evaluate(
     parsed = read_predictions(named_models(predictions), y, cause, unit)
     if confidence is not None:
         probability(confidence, "confidence")
-    weight = None if sample_weight is None else _sample_weight(sample_weight, y)
+    weight = None if sample_weight is None else sampling_weights(sample_weight, y)
     y, _ = y.sampled(weight, "y_test")
     if X_test is not None and isinstance(y, Outcomes):
         refuse_outcomes(X_test, y)
@@ -264,9 +264,9 @@ def evaluate(
     )
 
 
-def _sample_weight(given: Any, y: Outcomes) -> Floats:
+def sampling_weights(given: Any, y: Outcomes, like: str = "y_test") -> Floats:
     """Read sampling weights; only their ratios matter, so their mean is made 1."""
-    weight = vector(given, "sample_weight", length=len(y), like="y_test", minimum=0.0)
+    weight = vector(given, "sample_weight", length=len(y), like=like, minimum=0.0)
     present = (weight > 0) & (y.weight > 0)
     if not present.any():
         raise InputError("sample_weight must have a positive sum; got all zeros")

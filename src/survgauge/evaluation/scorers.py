@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from .._tools.arrays import Ints, positive, vector, whole_number
+from .._tools.arrays import Floats, Ints, positive, whole_number
 from .._tools.extras import need
 from .._tools.random import check_seed, stream
 from ..data.causes import cause_code
@@ -25,7 +25,7 @@ from ..metrics.past_curve import past_warning
 from ..metrics.registry import REGISTRY, Metric, current_name
 from ..metrics.score import Clusters, Score
 from ..metrics.task import Task
-from .call import under_entry
+from .call import sampling_weights, under_entry
 from .cells import check_measured, turned_round, undefined
 from .checks import uses_reference
 from .reading import labels_of, read_outcomes, refuse_settings
@@ -166,8 +166,10 @@ class Scorer:
         outcomes = self._outcomes(estimator, y, reference)
         if entry is not None:
             outcomes = _entering(outcomes, entry)
+        weight = None
         if sample_weight is not None:
-            outcomes = outcomes.reweighted(vector(sample_weight, "sample_weight", minimum=0.0))
+            weight = sampling_weights(sample_weight, outcomes, "y")
+            outcomes, _ = outcomes.sampled(weight, "y")
         model = type(unwrapped(estimator)[-1]).__name__
         if cause is None or outcomes.causes is None:
             prediction = predict(estimator, X, self.predicts)
@@ -185,7 +187,7 @@ class Scorer:
                 "in-sample-reference", model, form="scorer", estimator=model, metrics=names
             )
             self.said.add(found)
-        task = self._task(outcomes, reference)
+        task = self._task(outcomes, reference, weight)
         task = replace(task, asked=tuple(metric.name for metric in self.metrics))
         if cluster is not None:
             labels, _ = labels_of(cluster, len(outcomes), "cluster")
@@ -215,11 +217,11 @@ class Scorer:
         known = None if reference is None else Reference.of(reference, causes=True).given.causes
         return Outcomes.of(y, causes=True) if known is None else with_causes(y, "y", known)
 
-    def _task(self, y: Any, reference: Any) -> Task:
+    def _task(self, y: Any, reference: Any, weight: Floats | None) -> Task:
         """Return what is asked of a test fold."""
         if self._intervals:
             y, reference = read_outcomes(y, reference, None)
-        task = Task.of(y, reference, **self.settings)
+        task = Task.of(y, reference, weight, **self.settings)
         if task.by_entry:
             under_entry(list(self.metrics), True, task.cause)
         return task

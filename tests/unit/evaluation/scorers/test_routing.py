@@ -52,12 +52,35 @@ def test_cross_validate_passes_on_what_is_requested():
     params = {"sample_weight": WEIGHT, "late": ENTRY, "cluster": SITE}
     found = cross_validate(Ordered(), X, Y, scoring=scoring, cv=_folds(), params=params)
     for k, (train, test) in enumerate(_folds()):
-        y = sg.Outcomes(Y.time[test], Y.event[test], WEIGHT[test], entry=ENTRY[test])
+        y = sg.Outcomes(Y.time[test], Y.event[test], entry=ENTRY[test])
         said = Ordered().fit(X, Y[train]).predict_time(X.iloc[test])
-        ev = sg.evaluate(said, y, y_train=Y[train], metrics=names, confidence=None)
+        settings = {"y_train": Y[train], "metrics": names, "confidence": None}
+        ev = sg.evaluate(said, y, sample_weight=WEIGHT[test], **settings)
         for row in ev.rows():
             value = row["value"] if row["metric"] == "harrell" else -row["value"]
             assert found[f"test_{row['metric']}"][k] == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
+def test_sampling_weights_are_those_of_evaluate(unit):
+    """They stand beside frequencies, and only their ratios matter, for the horizon too."""
+    n = len(Y)
+    train, test = slice(0, n // 2), slice(n // 2, n)
+    y = sg.Outcomes(Y.time[test], Y.event[test], np.resize([1.0, 3.0], n - n // 2))
+    model = Ordered().fit(X, Y[train])
+    said = model.predict_time(X.iloc[test])
+    names, weight = ["mae_within", "mae_hinge", "harrell"], unit * WEIGHT[test]
+    ev = sg.evaluate(
+        said, y, y_train=Y[train], metrics=names, sample_weight=weight, confidence=None
+    )
+    found = sg.scorer(names)(model, X.iloc[test], y, sample_weight=weight)
+    for row in ev.rows():
+        sign = 1 if row["metric"] == "harrell" else -1
+        assert found[row["metric"]] == pytest.approx(sign * row["value"], rel=1e-12)
+    with pytest.raises(
+        sg.InputError, match="sample_weight must have one entry per subject: y have"
+    ):
+        sg.scorer(names)(model, X.iloc[test], y, sample_weight=weight[1:])
 
 
 def test_a_search_passes_them_on_and_others_ask_for_a_decision():

@@ -332,7 +332,7 @@ def test_errors_that_lean_on_assumed_tails_are_warned_of_as_in_evaluate():
     short = sg.SurvivalCurves(curves.times[:9], curves.survival[:, :9])  # none gets to one half
     model.predict_curves = lambda X: short
     scoring = sg.scorer(["mae_po", "mae_ipcw_t", "mae"])
-    with pytest.warns(UserWarning, match=r"\[tail-times\] mae_po of .*; .*give tau \(for example"):
+    with pytest.warns(UserWarning, match=r"\[tail-times\] mae_po of .*; .*set tau \(for example"):
         scoring(model, X[150:], y[150:])
     codes = {(one.code, one.metric) for one in scoring.warnings}
     ev = sg.evaluate(short, y[150:], y_train=y[:150], metrics=["mae_po", "mae_ipcw_t"])
