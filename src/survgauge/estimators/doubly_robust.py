@@ -46,17 +46,14 @@ class FlooredG:
             censoring = censoring.held()
         self.censoring = censoring
         self.floor = floor
+        #: Whether G falls by jumps alone.
+        self.steps = isinstance(censoring, KaplanMeier) or censoring.interpolation == "step"
         values = censoring.survival
         kept = np.where(values >= floor, values, 1.0).min(axis=-1, initial=1.0)
         if not self.steps:
             # A curve that falls all the time gets down to the floor itself.
             kept = np.where(values[:, -1] < floor, floor, kept)
         self._lowest: Floats = np.asarray(kept, dtype=np.float64)
-
-    @property
-    def steps(self) -> bool:
-        """Whether G falls by jumps alone."""
-        return isinstance(self.censoring, KaplanMeier) or self.censoring.interpolation == "step"
 
     def part(self, rows: slice) -> FlooredG:
         """Return G of some of the subjects."""

@@ -59,6 +59,8 @@ class Reference:
         #: Last observed time, and number of subjects, frequencies counted.
         self.last_time = float(self._y.time.max())
         self.size = float(self._y.weight.sum()) if self._y.weighted else float(len(self._y))
+        #: The same as a whole number where it is one.
+        self.subjects = int(self.size) if self.size.is_integer() else self.size
         self._without_horizon: Reference | None = None
         self._cache: dict[Any, Any] = {}
 
@@ -136,11 +138,6 @@ class Reference:
     def _own(self, key: Any, build: Callable[[], Any]) -> Any:
         """Build once a table of this set itself, under a key that nobody else has."""
         return self.cached((Reference, key), build)
-
-    @property
-    def subjects(self) -> int | float:
-        """Number of subjects, as a whole number where it is one."""
-        return int(self.size) if self.size.is_integer() else self.size
 
     @property
     def table(self) -> RiskTable:

@@ -60,15 +60,7 @@ def _squared(t: Floats, p: Floats) -> Floats:
     return np.multiply(gap, gap, out=gap)
 
 
-def _one(p: Floats) -> Floats:
-    return np.ones_like(p)
-
-
-def _minus(p: Floats) -> Floats:
-    return -p
-
-
-_ABSOLUTE_TERMS = (("t", _one), ("1", _minus))
+_ABSOLUTE_TERMS = (("t", np.ones_like), ("1", np.negative))
 
 LOSSES: dict[str, Loss] = {
     loss.name: loss
@@ -78,21 +70,21 @@ LOSSES: dict[str, Loss] = {
             "squared",
             "mean",
             _squared,
-            (("t2", _one), ("t", lambda p: -2 * p), ("1", np.square)),
+            (("t2", np.ones_like), ("t", lambda p: -2 * p), ("1", np.square)),
             signed=False,
         ),
         Loss(
             "relative",
             "median",
             lambda t, p: _distance(t, p) / t,
-            (("1", _one), ("1/t", _minus)),
+            (("1", np.ones_like), ("1/t", np.negative)),
             domain=lambda t, p: np.broadcast_to(t > 0, np.broadcast(t, p).shape),
         ),
         Loss(
             "log",
             "median",
             lambda t, p: np.abs(np.log(t) - np.log(p)),
-            (("log t", _one), ("1", lambda p: -np.log(p))),
+            (("log t", np.ones_like), ("1", lambda p: -np.log(p))),
             domain=lambda t, p: (t > 0) & (p > 0),
         ),
         Loss(
@@ -183,6 +175,8 @@ class ResidualDistribution:
     ) -> None:
         self.atoms = atoms
         self._survival = survival
+        #: Whether it is one distribution for all subjects.
+        self.shared = survival.ndim == 1
         #: Whether only some of the events are of the cause that is asked for, and their share.
         self.by_cause, self.share = own is not None, np.ones(())
         if own is not None:
@@ -261,11 +255,6 @@ class ResidualDistribution:
             curves.curves.values[:, curves.code - 1].astype(np.float64), axis=1, prepend=0.0
         )
         return cls(np.minimum(atoms, end), survival, np.inf, "hold", end, own)
-
-    @property
-    def shared(self) -> bool:
-        """Whether it is one distribution for all subjects."""
-        return self._survival.ndim == 1
 
     @property
     def observed_until(self) -> float:

@@ -34,7 +34,8 @@ from .pseudo import PseudoMeans
 from .reference import Reference, reference_curves
 from .residual import CauseIncidence, ResidualDistribution
 
-_G_SOURCES = {
+#: Where G comes from, for conventions.
+G_SOURCES = {
     "test": "reverse Kaplan-Meier of the test outcomes, events first",
     "train": "reverse Kaplan-Meier of the training outcomes, events first",
     "given": "given by the caller",
@@ -411,11 +412,6 @@ class Setting:
         )
 
     @property
-    def g_words(self) -> str:
-        """Where G comes from, for conventions."""
-        return _G_SOURCES[self.g_from]
-
-    @property
     def entry(self) -> Floats:
         """Entries of the censored subjects; 0 where these are not delayed."""
         return np.zeros(self.c.size) if self.y.entry is None else self.y.entry[self.censored]
@@ -429,7 +425,7 @@ class Setting:
                 f"{'Kaplan-Meier' if self.cause is None else 'Aalen-Johansen'} of the reference"
             )
         if given is None or given.censoring is None:
-            censoring = self.g_words
+            censoring = G_SOURCES[self.g_from]
         if not method.reads_g:
             return {} if self.distribution_curves is None else {"distribution": distribution}
         return {

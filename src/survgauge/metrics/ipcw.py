@@ -281,11 +281,12 @@ def times_of_interest(
 
 def supported_until(
     weights: CensoringWeights, min_g: float, min_at_risk: float
-) -> tuple[float, str]:
+) -> tuple[float, str, float | None]:
     """Largest time with G(t-) >= `min_g` and at least `min_at_risk` test subjects at risk.
 
     Where no time qualifies, the range that is identified at all. Also says what ends it:
-    "thin-risk-set", "g-below-floor" or "past-follow-up".
+    "thin-risk-set", "g-below-floor" or "past-follow-up"; and, under delayed entry, from when on
+    there are enough subjects at risk (None: from the beginning).
     """
     y = weights.y.present()
     ends = {"past-follow-up": weights.identified_until}
@@ -293,14 +294,15 @@ def supported_until(
     enough = np.flatnonzero(table.at_risk >= min_at_risk)
     if enough.size:
         ends["thin-risk-set"] = float(table.times[enough[-1]])
-    km, since = weights.common, supported_since(y, min_at_risk)
+    km = weights.common
+    since = None if y.entry is None else table.enough_from(min_at_risk)
     if km is not None:
         least = min_g if since is None else min_g * float(km.at(since, side="left"))
         low = np.flatnonzero(km.survival < least)
         if low.size:  # G(t-) falls below the floor just after the first time at which G does
             ends["g-below-floor"] = float(km.times[low[0]])
     reason = min(ends, key=lambda name: ends[name])
-    return ends[reason], reason
+    return ends[reason], reason, since
 
 
 def observable_until(given: Conditional, floor: float) -> float:
@@ -322,13 +324,6 @@ def observable_until(given: Conditional, floor: float) -> float:
         )
     late = np.flatnonzero(hidden.mean(axis=0) > HIDDEN)
     return float(times[late[0]]) if late.size else float("inf")
-
-
-def supported_since(y: Outcomes, min_at_risk: float) -> float | None:
-    """First time with enough subjects at risk under delayed entry; None: from the beginning."""
-    if y.entry is None:
-        return None
-    return RiskTable.of(y).enough_from(min_at_risk)
 
 
 def watched_until(y: IntervalOutcomes, number: float) -> tuple[float, str]:

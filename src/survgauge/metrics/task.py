@@ -29,7 +29,6 @@ from .intervals import DistributionInside, distribution_name
 from .ipcw import (
     CensoringWeights,
     observable_until,
-    supported_since,
     supported_until,
     times_of_interest,
     watched_until,
@@ -184,12 +183,12 @@ class Task:
         if self.outcomes == "interval":
             horizon, reason = watched_until(self.intervals, limits.min_at_risk)
         else:
-            horizon, reason = supported_until(self.weights, limits.min_g, limits.min_at_risk)
+            least = limits.min_g, limits.min_at_risk
+            horizon, reason, since = supported_until(self.weights, *least)
             if self.conditional is not None:
                 until = observable_until(self.conditional, limits.floor)
                 if until < horizon:
                     horizon, reason = until, "hidden-subjects"
-            since = supported_since(self.first, limits.min_at_risk)
         found = self.again(horizon=horizon, horizon_reason=reason, since=since)
         if self.timed or not self.time > horizon > 0:
             return found

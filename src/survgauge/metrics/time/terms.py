@@ -15,6 +15,7 @@ from ...estimators.doubly_robust import DoublyRobust, RobustBlocks
 from ...estimators.estimated_g import Derivative
 from ...estimators.reference import thinned_out
 from ...estimators.residual import Loss
+from ...estimators.setting import G_SOURCES
 from ...estimators.surrogates import METHODS, Setting, Surrogates
 from ..checks import given_entry_of
 from ..score import Score, Support
@@ -347,7 +348,7 @@ def time_convention(
     setting: Setting, method: str, rule: Loss, predicted: Any, normalize: str
 ) -> dict[str, Any]:
     """Say which definitions the number follows."""
-    censoring = f"{setting.g_words}, G(t-)"
+    censoring = f"{G_SOURCES[setting.g_from]}, G(t-)"
     curves = isinstance(predicted, SurvivalCurves)
     convention: dict[str, Any] = {
         "method": method,

@@ -144,7 +144,11 @@ def _errors(
     told = {}
     if named is None:
         task = task.supported()
-        told["horizon"] = _horizon_words(task)
+        # As ``mae_within`` does, and why there.
+        end, horizon = supported_end(task), "last time that the data support"
+        if task.tau is not None:
+            horizon = "tau" if end == task.tau else f"{horizon}, before tau {task.tau:g}"
+        told["horizon"] = horizon
         task = task.within_horizon
     setting = task.setting
     if true_time is not None:
@@ -163,14 +167,6 @@ def _errors(
         terms = time_terms(setting, point, name, rule, preset.normalize, rules)
         found[name] = _score(terms, setting)
     return found
-
-
-def _horizon_words(task: Task) -> str:
-    """Say where an error without a method stops, as ``mae_within`` does, and why there."""
-    end, tau = supported_end(task), task.tau
-    if tau is None:
-        return "last time that the data support"
-    return "tau" if end == tau else f"last time that the data support, before tau {tau:g}"
 
 
 def _score(terms: TimeTerms, setting: Setting) -> TimeScore:
