@@ -39,7 +39,7 @@ def test_evaluate(files, capsys, monkeypatch):
     page = files / "page.html"
     assert main([*command, "--html", str(page), "--json", str(files / "out.json")]) == 0
     shown = capsys.readouterr().out
-    assert "C of intervals" in shown
+    assert "C-index, interval-censored" in shown
     assert "60 subjects" in shown
     assert page.exists()
     assert main([*command, "--metrics", "brier"]) == 2

@@ -92,7 +92,7 @@ def test_nobody_is_best_by_the_hinge_error_if_another_error_is_known():
     only = {name: models[name] for name in ("true", "times")}
     names = ["interval_mae_hinge", "interval_mae_expected"]
     found = sg.evaluate(only, y, metrics=names)
-    assert "MAE of intervals, expected" in found.verdict
+    assert "Expected MAE, interval-censored" in found.verdict
     assert "hinge" not in found.verdict
 
 
@@ -110,11 +110,11 @@ def test_baseline_is_turnbull_for_everybody(ev):
 
 
 def test_verdict_text_page_and_plots(ev, tmp_path):
-    assert ev.verdict.startswith("true is best: Log-likelihood of intervals")
+    assert ev.verdict.startswith("true is best: Interval log-likelihood")
     assert "Kaplan-Meier" not in ev.verdict
     assert "120 subjects" in ev.to_text()
     page = ev.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Log-likelihood of intervals" in page
+    assert "Interval log-likelihood" in page
     found = ev.compare()
     assert {"true", "flat"} <= set(found["model_a"]) | set(found["model_b"])
     with pytest.raises(sg.InputError, match="'brier' draws right-censored outcomes"):

@@ -81,7 +81,7 @@ _DISTRIBUTION = "if visits do not depend on the event and the distribution is ri
 RECORDS: tuple[Metric, ...] = (
     Metric(
         name="interval_mae_expected",
-        title="MAE of intervals, expected",
+        title="Expected MAE, interval-censored",
         about="Expected distance of the predicted time from the event time, given its interval.",
         terms=partial(_error, method="expected"),
         unit="time",
@@ -90,7 +90,7 @@ RECORDS: tuple[Metric, ...] = (
     ),
     Metric(
         name="interval_mse_expected",
-        title="MSE of intervals, expected",
+        title="Expected MSE, interval-censored",
         about="Expected squared distance of the predicted time from the event time, given its "
         "interval.",
         unit="time^2",
@@ -99,7 +99,7 @@ RECORDS: tuple[Metric, ...] = (
     ),
     Metric(
         name="interval_rmse_expected",
-        title="RMSE of intervals, expected",
+        title="Expected RMSE, interval-censored",
         about="Root of the expected squared distance of the predicted time from the event time, "
         "given its interval.",
         unit="time",
@@ -110,7 +110,7 @@ RECORDS: tuple[Metric, ...] = (
     ),
     Metric(
         name="interval_mae_hinge",
-        title="MAE of intervals, hinge",
+        title="Hinge MAE, interval-censored",
         about="Distance of the predicted time from the interval of the event time; 0 inside it. "
         "A lower limit of the error; do not rank models by it.",
         terms=partial(_error, method="hinge"),
@@ -120,7 +120,7 @@ RECORDS: tuple[Metric, ...] = (
     ),
     Metric(
         name="interval_c",
-        title="C of intervals",
+        title="C-index, interval-censored",
         other_names=("interval_concordance",),
         about="Share of the pairs whose order is known that the predicted risk puts in that order.",
         compute=_concordance,
@@ -134,7 +134,7 @@ RECORDS: tuple[Metric, ...] = (
     ),
     Metric(
         name="interval_log_likelihood",
-        title="Log-likelihood of intervals",
+        title="Interval log-likelihood",
         about="Mean logarithm of the probability that a model gave to the interval of the event.",
         terms=_log_likelihood,
         family="probability",
@@ -145,7 +145,7 @@ RECORDS: tuple[Metric, ...] = (
     ),
     Metric(
         name="interval_brier",
-        title="Brier score of intervals",
+        title="Brier score, interval-censored",
         about="Expected squared error of the predicted probability at the time, given the "
         "interval of each subject.",
         terms=_brier,
@@ -157,8 +157,8 @@ RECORDS: tuple[Metric, ...] = (
     ),
     Metric(
         name="interval_ibs",
-        title="Integrated Brier score of intervals",
-        about="Mean of the Brier score of intervals over all times up to the horizon.",
+        title="Integrated Brier score, interval-censored",
+        about="Mean of the Brier score, interval-censored over all times up to the horizon.",
         terms=_ibs,
         family="probability",
         range=POSITIVE,
@@ -169,7 +169,7 @@ RECORDS: tuple[Metric, ...] = (
     ),
     Metric(
         name="interval_observed_expected",
-        title="Observed over expected events (O/E) of intervals",
+        title="Observed over expected events (O/E), interval-censored",
         about="Events by the time by Turnbull's estimate, over those that the model expects.",
         compute=_observed_expected,
         keeps=("at_time",),
