@@ -168,6 +168,8 @@ def standings(found: Matrix) -> list[Row]:
     rows = []
     for k in np.argsort(-mean.mean, kind="stable").tolist():
         ends = measure.ends(mean.low[k], mean.high[k])
+        if measure.kind != "skill":  # distances, C and ICI are not negative
+            ends = max(ends[0], 0.0), ends[1]
         row: Row = {
             "model": found.models[k], "mean": measure.back(mean.mean[k]), "low": ends[0],
             "high": ends[1], "datasets": int(mean.datasets[k]), "missing": found.missing[k],

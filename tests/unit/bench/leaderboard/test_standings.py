@@ -104,6 +104,15 @@ def test_distances_from_a_target_end_at_one():
     assert (found.values == -1).all()
 
 
+def test_limits_of_distances_do_not_pass_zero():
+    board = demo_board(3)
+    slopes = board.scores["metric"] == "calibration_slope"
+    board.scores.loc[slopes, "value"] = 1 + 0.3 * (board.scores["dataset"] == "set_0")
+    rows = standings(matrix_of(in_view(main_of(board), "default"), Measure.of("calibration_slope")))
+    assert {row["low"] for row in rows} == {0.0}
+    assert all(row["high"] > 0.3 for row in rows)
+
+
 def test_repeats_are_averaged_before_anything_is_compared():
     found = leaderboard_content(demo_board(7, repeats=3))
     assert found["repeats"] == 3
