@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import survgauge as sg
-from survgauge.bench.experiment.metric_specs import MetricSpec
+from survgauge.bench.experiment.specs import MetricSpec
 
 CURVES = sg.SurvivalCurves([1, 2, 3], [[0.9, 0.5, 0.2], [0.8, 0.3, 0.1]])
 

@@ -242,7 +242,7 @@ def test_names_cannot_steer_the_terminal(folder, capsys):
 
 def test_progress_shows_names_and_messages_without_obeying(capsys):
     pytest.importorskip("pandas")
-    from survgauge.bench.experiment.progress import RunProgress
+    from survgauge.bench.experiment.runner import RunProgress
 
     RunProgress([], 1).say(f"failed: {ESCAPES}")
     error = capsys.readouterr().err

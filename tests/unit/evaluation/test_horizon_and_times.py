@@ -264,8 +264,8 @@ def test_an_audit_runs_by_the_same_clock():
 
 
 def test_plans_run_by_the_same_clock():
-    from survgauge.bench.experiment.metric_specs import MetricSpec
     from survgauge.bench.experiment.scoring import Questions, score
+    from survgauge.bench.experiment.specs import MetricSpec
 
     y, truth = sg.Outcomes(*Y), COLUMNS["time"] + 1.0
     questions = Questions(y, sg.Reference(sg.Outcomes(*Y_TRAIN)), truth)

@@ -6,9 +6,9 @@ Nothing heavy is imported until a dataset is loaded: listing them needs the stan
 from __future__ import annotations
 
 from .catalogue import Entry, Listing, available, fetch, load
+from .readers import from_file
 from .record import Dataset, Dropped
 from .synthetic import SyntheticCauses, synthetic_causes
-from .tables import from_file
 
 __all__ = [
     "Dataset",

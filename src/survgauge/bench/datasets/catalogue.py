@@ -12,9 +12,8 @@ from ..._tools.text import columns
 from ...errors import InputError, MissingExtraError, closest
 from .files import Reporter, download, find_at, find_here, missing_help, silent, to_stderr
 from .mimic import find_mimic, load_mimic, missing_mimic
-from .readers import BUILDERS, load_packaged
+from .readers import BUILDERS, from_file, load_packaged
 from .record import HOMES, SETS, UNSUITABLE, Dataset, SetRecord, check_counts
-from .tables import from_file
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,8 @@ from ..._tools.extras import need
 from ...data.outcomes import Outcomes
 from ...errors import InputError
 from .files import data_folder
+from .readers import tidy
 from .record import SETS, Dataset, Dropped, check_counts
-from .tables import tidy
 
 if TYPE_CHECKING:
     import pandas as pd

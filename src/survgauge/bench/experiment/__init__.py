@@ -9,8 +9,7 @@
 
 from __future__ import annotations
 
-from .grid import Cell
-from .plan import Plan, shipped_plans
+from .plan import Cell, Plan, shipped_plans
 from .results import Results
 from .runner import run
 from .store import Store

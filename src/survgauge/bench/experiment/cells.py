@@ -22,8 +22,7 @@ from ...evaluation.scorers import SurvivalKFold
 from ...metrics.registry import Metric
 from ..censoring import semisynthetic
 from ..datasets import Dataset, load
-from .files import Arrays
-from .grid import Cell
+from .plan import Cell
 from .process import ONE_CELL, CellTimeoutError, limit_threads, time_limit
 from .scoring import (
     Attempt,
@@ -38,6 +37,7 @@ from .scoring import (
     unpack_distribution,
 )
 from .specs import DatasetSpec, DistributionSpec, ModelSpec, look_in
+from .store import Arrays
 
 _MOST_WARNINGS = 10
 

@@ -15,21 +15,19 @@ from ..._tools.writing import write_atomically
 from ...errors import InputError, one_of
 from ...report import experiment_html
 from . import meta
-from .comparisons import (
-    advice_rows,
-    leader,
-    next_best,
-    paired_t,
-)
 from .figures import DISPLAYS
 from .panels import (
     BOUNDS,
     MEASURES,
     TruthPanel,
+    advice_rows,
+    leader,
     matrix,
     mean_interval,
     metrics_of,
     model_rows,
+    next_best,
+    paired_t,
     panels_of,
 )
 from .store import Store

@@ -25,9 +25,8 @@ from ...estimators.reference import Reference
 from ...metrics.registry import REGISTRY
 from ...metrics.task import Task
 from ...metrics.terms import Terms
-from .files import Arrays
-from .metric_specs import HORIZON, MetricSpec
-from .specs import KM, MODEL
+from .specs import HORIZON, KM, MODEL, MetricSpec
+from .store import Arrays
 
 _LONGEST_TEXT = 400
 

@@ -23,12 +23,11 @@ from ...evaluation.scorers import SurvivalKFold
 from ...metrics.registry import REGISTRY
 from ...metrics.task import Task
 from ..experiment.cells import Outcome, attempted
-from ..experiment.files import Arrays
-from ..experiment.grid import digest, slug
+from ..experiment.plan import digest, slug
 from ..experiment.process import limit_threads, time_limit
-from .entrants import Entrant
+from ..experiment.store import Arrays
+from .entrants import Entrant, draw
 from .problems import Design, PreparedFold, Problem, problem_of
-from .spaces import draw
 
 #: As a model comes, and after a search for the least IBS or the least time error.
 SETTINGS = ("default", "tuned-ibs", "tuned-mae")

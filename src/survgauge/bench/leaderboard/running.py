@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ..._tools.arrays import positive
 from ..._tools.writing import now
 from ...errors import InputError, as_names, one_of
-from ..experiment.files import Arrays
 from ..experiment.process import machine, package_versions
 from ..experiment.runner import Run
 from ..experiment.specs import looking_in
+from ..experiment.store import Arrays
 from ..models import FACTS, available
 from .entrants import can_be_tuned, entrants, submitted
 from .fitting import DRAWS, INNER_FOLDS, SETTINGS, BoardCell, FitTask

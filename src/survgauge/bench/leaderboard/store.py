@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from ..experiment.files import Arrays, DamagedError, read_json
-from ..experiment.store import Store, file_of
+from ..experiment.store import Arrays, DamagedError, Store, file_of, read_json
 from .entrants import Recorded
 from .fitting import SETTINGS, BoardCell
 from .problems import Design, Problem

@@ -30,7 +30,7 @@ from ...data.tables import Table, is_number
 from ...errors import InputError, numbered, one_of
 from ...metrics.registry import REGISTRY
 from ..experiment.cells import Outcome
-from ..experiment.files import Arrays
+from ..experiment.store import Arrays
 from .entrants import submitted
 from .fitting import pooled
 from .problems import Design, Problem, problems

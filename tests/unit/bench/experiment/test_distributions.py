@@ -14,11 +14,10 @@ from experiment_plans import toy_plan
 from survgauge import Conditional, SurvivalCurves, mae
 from survgauge.bench.experiment import Plan, Results, run
 from survgauge.bench.experiment.cells import FOLDS, CellTask, execute, fold_of
-from survgauge.bench.experiment.grid import distributions_of
-from survgauge.bench.experiment.metric_specs import MetricSpec
+from survgauge.bench.experiment.plan import distributions_of
 from survgauge.bench.experiment.process import restore_threads
 from survgauge.bench.experiment.scoring import chosen, pack_distribution, unpack_distribution
-from survgauge.bench.experiment.specs import DistributionSpec
+from survgauge.bench.experiment.specs import DistributionSpec, MetricSpec
 from survgauge.errors import InputError
 from survgauge.metrics.task import Task
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from survgauge.bench.experiment import meta
-from survgauge.bench.experiment.comparisons import next_best, paired_t, wilcoxon
+from survgauge.bench.experiment.panels import next_best, paired_t, wilcoxon
 
 SMALL = arrays(np.float64, (6, 3), elements=st.integers(0, 5).map(float))
 COLUMN = arrays(np.float64, (7,), elements=st.integers(-4, 4).map(float))

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pandas")
 
 from survgauge.bench.experiment import Plan, shipped_plans
-from survgauge.bench.experiment.metric_specs import MetricSpec
+from survgauge.bench.experiment.specs import MetricSpec
 from survgauge.errors import InputError
 
 SMALL = {

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 
-from survgauge.bench.experiment.progress import RunProgress
+from survgauge.bench.experiment.runner import RunProgress
 
 
 class FakeCell:

@@ -15,8 +15,7 @@ import pandas as pd
 from scipy import stats
 
 from survgauge.bench.experiment import Results
-from survgauge.bench.experiment.comparisons import verdict
-from survgauge.bench.experiment.panels import interval_over_bases
+from survgauge.bench.experiment.panels import interval_over_bases, verdict
 from survgauge.bench.experiment.writing import markdown, sections, text, write_all
 from survgauge.errors import InputError
 from survgauge.report import experiment_html

@@ -20,7 +20,7 @@ import pandas as pd
 from experiment_plans import numbers, toy_plan
 
 from survgauge.bench.experiment import run
-from survgauge.bench.experiment.engines import connect
+from survgauge.bench.experiment.runner import connect
 from survgauge.errors import InputError
 
 TESTS = Path(__file__).resolve().parents[3]
@@ -118,15 +118,15 @@ def test_a_cluster_gives_the_same_numbers_and_survives_a_lost_worker(tmp_path, c
             os.kill(cluster.workers[0].pid, signal.SIGKILL)
 
     killed: list[int] = []
-    from survgauge.bench.experiment import progress
+    from survgauge.bench.experiment import runner
 
-    shown = progress.RunProgress.done
+    shown = runner.RunProgress.done
     try:
-        progress.RunProgress.done = kill_one
+        runner.RunProgress.done = kill_one
         with connect(address) as client:
             results = run(long_plan, tmp_path / "lost", client, **options)
     finally:
-        progress.RunProgress.done = shown
+        runner.RunProgress.done = shown
     assert killed
     assert results.failures == []
     assert len(results.metrics.drop_duplicates(["censoring", "repeat", "fold"])) == 48

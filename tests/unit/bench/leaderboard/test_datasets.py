@@ -6,7 +6,7 @@ import pytest
 
 from survgauge.bench import datasets
 from survgauge.bench.datasets.record import HOMES, SETS
-from survgauge.bench.leaderboard.datasets import FEWEST_EVENTS, LEFT_OUT, LISTED
+from survgauge.bench.leaderboard.problems import FEWEST_EVENTS, LEFT_OUT, LISTED
 
 
 def test_thirty_datasets_with_licence_event_and_unit():

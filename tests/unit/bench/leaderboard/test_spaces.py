@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from survgauge.bench.leaderboard.spaces import SPACES, draw, drawn
+from survgauge.bench.leaderboard.entrants import SPACES, draw, drawn
 from survgauge.bench.models.registry import FACTS, available, model_class
 from survgauge.errors import InputError
 

@@ -9,7 +9,7 @@ pytest.importorskip("sklearn", reason="the models need scikit-learn")
 
 import survgauge as sg
 from survgauge.bench.models import FitWarning, build
-from survgauge.bench.models.competing import combined
+from survgauge.bench.models.classical import combined
 
 CAUSES = ("relapse", "death")
 
@@ -122,8 +122,7 @@ def test_each_cause_follows_its_own_feature(name):
 
 def test_deephit_losses_of_several_causes_by_loops():
     torch = pytest.importorskip("torch", reason="DeepHit is a network")
-    from survgauge.bench.models.torch_models.binned import negative_log_likelihood
-    from survgauge.bench.models.torch_models.deephit import ranking_loss
+    from survgauge.bench.models.torch_models.binned import negative_log_likelihood, ranking_loss
 
     rng = np.random.default_rng(0)
     n, bins = 12, 3

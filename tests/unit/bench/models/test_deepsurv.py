@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="networks need torch")
 import torch
 
 from survgauge import InputError, models
-from survgauge.bench.models.torch_models.deepsurv import partial_loss
+from survgauge.bench.models.torch_models.continuous import partial_loss
 
 
 def test_loss_is_breslows_partial_likelihood():

@@ -27,8 +27,7 @@ from survgauge.bench.models.torch_models import (
     DeepHit,
     SurvivalMDN,
     binned,
-    deephit,
-    sca,
+    continuous,
     training,
 )
 from survgauge.estimators.learners.trees import far_grid
@@ -417,10 +416,10 @@ def test_ranking_loss_by_hand():
         if y.event[i] and y.time[i] < y.time[j]
     ]
     rows = batch(**bins.place(y.time), event=y.event)
-    ours = deephit.ranking_loss(training.tensor(logits, "cpu"), rows, sigma)
+    ours = binned.ranking_loss(training.tensor(logits, "cpu"), rows, sigma)
     assert float(ours) == pytest.approx(np.mean(terms), rel=1e-4)
     nobody = batch(**bins.place(y.time), event=np.zeros(n, dtype=bool))
-    assert float(deephit.ranking_loss(training.tensor(logits, "cpu"), nobody, sigma)) == 0
+    assert float(binned.ranking_loss(training.tensor(logits, "cpu"), nobody, sigma)) == 0
 
 
 def test_mtlr_scores_are_sums_over_later_edges():
@@ -428,7 +427,7 @@ def test_mtlr_scores_are_sums_over_later_edges():
     x = torch.tensor([[1.0, -2.0]])
     task = net(x)[0].detach().numpy()
     wanted = [task.sum(), task[1:].sum(), task[2], 0.0]
-    np.testing.assert_allclose(binned.scores(net, x)[0].detach().numpy(), wanted, rtol=1e-5)
+    np.testing.assert_allclose(MTLR()._logits(net, x)[0].detach().numpy(), wanted, rtol=1e-5)
 
 
 def test_mtlr_without_information_is_kaplan_meier():
@@ -550,8 +549,8 @@ def test_sca_curves_are_those_of_its_samples():
 def test_sca_clusters():
     X, y = example()
     model = build("sca", components=7).fit(X, y)
-    latent = sca.encode(model.net_, batch(x=model._scaling.apply(X))["x"])
-    probability = sca.kernels(model.net_, latent)[0].softmax(1).detach().numpy()
+    latent = continuous.encode(model.net_, batch(x=model._scaling.apply(X))["x"])
+    probability = continuous.kernels(model.net_, latent)[0].softmax(1).detach().numpy()
     assert probability.shape == (len(X), 7)
     sticks = model.net_.get_parameter("mixture.sticks").detach().numpy().astype(float)
     centres = model.net_.get_parameter("mixture.centres").detach().numpy()

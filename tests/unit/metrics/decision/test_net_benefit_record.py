@@ -7,7 +7,7 @@ import pytest
 from naive import g_at
 
 import survgauge as sg
-from survgauge.bench.experiment.metric_specs import MetricSpec
+from survgauge.bench.experiment.specs import MetricSpec
 from survgauge.cli.main import main
 
 GRID = np.linspace(0, 40, 81)
