@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from survgauge.bench.leaderboard.datasets import LISTED
+from survgauge.bench.leaderboard.problems import LISTED
 from survgauge.report import leaderboard_words as words
 
 HERE = Path(__file__).parents[1] / "results"
@@ -26,7 +26,7 @@ _LARGE = ("values",)
 
 def content_of(folder: str) -> Record:
     from survgauge.bench.leaderboard import Board
-    from survgauge.bench.leaderboard.content import leaderboard_content
+    from survgauge.bench.leaderboard.standings import leaderboard_content
 
     found = leaderboard_content(Board.load(folder))
     return {key: value for key, value in found.items() if key not in _LARGE}

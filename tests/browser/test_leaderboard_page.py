@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow")
 
 from boards import demo_board
 
-from survgauge.bench.leaderboard.content import leaderboard_page
+from survgauge.bench.leaderboard.standings import leaderboard_page
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ pytest.importorskip("pyarrow")
 
 from boards import demo_board
 
-from survgauge.bench.leaderboard.content import leaderboard_page
 from survgauge.bench.leaderboard.results import Board
+from survgauge.bench.leaderboard.standings import leaderboard_page
 
 EVIL = "<img src=x onerror=alert(1)>"
 

@@ -25,6 +25,7 @@ from ..datasets import Dataset, load
 from .plan import Cell
 from .process import ONE_CELL, CellTimeoutError, limit_threads, time_limit
 from .scoring import (
+    Arrays,
     Attempt,
     Questions,
     brief,
@@ -37,7 +38,6 @@ from .scoring import (
     unpack_distribution,
 )
 from .specs import DatasetSpec, DistributionSpec, ModelSpec, look_in
-from .store import Arrays
 
 _MOST_WARNINGS = 10
 

@@ -26,8 +26,9 @@ from ...metrics.registry import REGISTRY
 from ...metrics.task import Task
 from ...metrics.terms import Terms
 from .specs import HORIZON, KM, MODEL, MetricSpec
-from .store import Arrays
 
+#: Arrays by name: predictions of a model, or the curves of a distribution.
+Arrays = dict[str, Any]
 _LONGEST_TEXT = 400
 
 

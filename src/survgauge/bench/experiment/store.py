@@ -28,12 +28,10 @@ from ...errors import InputError
 from .cells import Outcome
 from .plan import Cell, Plan, distributions_of
 from .process import is_ours, machine
+from .scoring import Arrays
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Arrays by name: predictions of a model, or the curves of a distribution.
-Arrays = dict[str, Any]
 
 
 class DamagedError(Exception):

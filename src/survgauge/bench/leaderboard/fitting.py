@@ -25,7 +25,7 @@ from ...metrics.task import Task
 from ..experiment.cells import Outcome, attempted
 from ..experiment.plan import digest, slug
 from ..experiment.process import limit_threads, time_limit
-from ..experiment.store import Arrays
+from ..experiment.scoring import Arrays
 from .entrants import Entrant, draw
 from .problems import Design, PreparedFold, Problem, problem_of
 

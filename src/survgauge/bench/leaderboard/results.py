@@ -125,7 +125,7 @@ class Board:
         title: str = "Which survival model predicts best?",
     ) -> Path:
         """Write the page: one file that works offline."""
-        page = import_module("survgauge.bench.leaderboard.content")  # which imports this module
+        page = import_module("survgauge.bench.leaderboard.standings")  # which imports this module
         return write_atomically(Path(path), page.leaderboard_page(self, title))
 
     def save(self, folder: str | os.PathLike[str]) -> Path:

@@ -24,7 +24,7 @@ from ...errors import InputError
 from ...evaluation.call import evaluate
 from ...evaluation.cells import TableCell
 from ...evaluation.inference import Comparison, compare_values, critical
-from ..experiment.store import Arrays
+from ..experiment.scoring import Arrays
 from .fitting import pooled
 from .problems import Problem
 from .results import BASELINE, METRICS, RELATIVE

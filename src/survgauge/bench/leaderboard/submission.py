@@ -30,13 +30,21 @@ from ...data.tables import Table, is_number
 from ...errors import InputError, numbered, one_of
 from ...metrics.registry import REGISTRY
 from ..experiment.cells import Outcome
-from ..experiment.store import Arrays
+from ..experiment.scoring import Arrays
 from .entrants import submitted
 from .fitting import pooled
 from .problems import Design, Problem, problems
 from .results import Board
-from .running import CARD, SUBMITTED, score_store
-from .store import BOARD, SUBMISSIONS, BoardPlan, BoardStore, cell_of
+from .running import (
+    BOARD,
+    CARD,
+    SUBMISSIONS,
+    SUBMITTED,
+    BoardPlan,
+    BoardStore,
+    cell_of,
+    score_store,
+)
 
 FORMATS = ("csv", "parquet")
 _INDEX, _CARD = "tasks.json", "card.toml"

@@ -10,7 +10,7 @@ from boards import same_tables
 from unit.bench.leaderboard.conftest import DATASETS, TINY
 
 from survgauge.bench.leaderboard import Board, run
-from survgauge.bench.leaderboard.content import leaderboard_content
+from survgauge.bench.leaderboard.standings import leaderboard_content
 from survgauge.bench.models import SurvivalModel
 from survgauge.errors import InputError
 

@@ -10,9 +10,15 @@ pytest.importorskip("pyarrow")
 import numpy as np
 from boards import MODELS, demo_board
 
-from survgauge.bench.leaderboard.content import leaderboard_content
 from survgauge.bench.leaderboard.results import Board
-from survgauge.bench.leaderboard.standings import Measure, in_view, kinds_of, matrix_of, standings
+from survgauge.bench.leaderboard.standings import (
+    Measure,
+    in_view,
+    kinds_of,
+    leaderboard_content,
+    matrix_of,
+    standings,
+)
 from survgauge.errors import InputError
 
 
