@@ -12,7 +12,7 @@ from ..._tools.text import columns
 from ...errors import InputError, MissingExtraError, closest
 from .files import Reporter, download, find_at, find_here, missing_help, silent, to_stderr
 from .mimic import find_mimic, load_mimic, missing_mimic
-from .readers import BUILDERS, from_file, load_packaged
+from .readers import from_file, load_file, load_packaged
 from .record import HOMES, SETS, UNSUITABLE, Dataset, SetRecord, check_counts
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def load(
             file = download(record.file, _reporter(progress))
         else:
             raise InputError(f"{name} is not on this machine. {missing_help(record.file)}")
-        dataset, where = BUILDERS[name](file), str(file)
+        dataset, where = load_file(record, file), str(file)
     else:
         package = HOMES[record.home]["package"]
         if path is not None:

@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from ..._tools.extras import need
 from ..._tools.writing import write_atomically
@@ -57,6 +58,14 @@ class FileSource:
     package: PackageMember | None = None
     upstream: Upstream | None = None
     by_hand: str = ""
+
+    @classmethod
+    def of(cls, name: str, filenames: Iterable[str], **places: Any) -> FileSource:
+        """Read what ``sets.json`` says of a file."""
+        for key, kind in (("package", PackageMember), ("upstream", Upstream)):
+            if key in places:
+                places[key] = kind(**places[key])
+        return cls(name, tuple(filenames), **places)
 
     def cached_name(self, filename: str) -> Path:
         """Place in the cache."""

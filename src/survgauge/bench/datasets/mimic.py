@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,31 +36,12 @@ _DERIVED_HELP = (
 )
 
 
-@dataclass
-class Tables:
-    """Tables of a MIMIC copy under their plain names, in a database that is cut off from files."""
-
-    connection: Any
-    path: Path
-
-    def close(self) -> None:
-        """Close the connection."""
-        self.connection.close()
-
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Run a query and return its rows."""
-        return list(self._one(query).fetchall())
-
-    def frame(self, query: str) -> pd.DataFrame:
-        """Run a query and return a frame."""
-        return self._one(query).df()
-
-    def _one(self, query: str) -> Any:
-        """Run one statement: DuckDB would run several, and names in a query come from files."""
-        statements = self.connection.extract_statements(query)
-        if len(statements) != 1:
-            raise InputError(f"{self.path}: a query must be one statement; got {len(statements)}")
-        return self.connection.execute(statements[0])
+def ask(tables: Any, query: str) -> Any:
+    """Run one statement: DuckDB would run several, and names in a query come from files."""
+    statements = tables.extract_statements(query)
+    if len(statements) != 1:
+        raise InputError(f"a query must be one statement; got {len(statements)}")
+    return tables.execute(statements[0])
 
 
 def find_mimic(path: str | Path | None) -> Path | None:
@@ -89,7 +69,7 @@ def load_mimic(name: str, path: str | Path | None, check: bool) -> Dataset:
     duckdb = need("duckdb", f"building {name}")
     try:
         with closing(open_tables(place, needed, name)) as tables:
-            patients = int(tables.rows("SELECT count(*) FROM patients")[0][0])
+            patients = int(ask(tables, "SELECT count(*) FROM patients").fetchone()[0])
             dataset = build(tables, place)
     except duckdb.Error as error:
         reason = str(error).strip().splitlines()[0]
@@ -115,38 +95,36 @@ def _help(name: str) -> str:
     return f"{_INSTRUCTIONS} {_DERIVED_HELP}" if name == "mimic_a" else _INSTRUCTIONS
 
 
-def open_tables(place: Path, needed: Iterable[str], name: str) -> Tables:
-    """Make the needed tables reachable under their plain names, from files or a database."""
-    duckdb = need("duckdb", f"building {name}")
-    wanted = list(needed)
-    connection = duckdb.connect(":memory:")
+def open_tables(place: Path, needed: Iterable[str], name: str) -> Any:
+    """Open a database with the needed tables under their plain names, cut off from files."""
+    connection = need("duckdb", f"building {name}").connect(":memory:")
     try:
         connection.execute("SET enable_progress_bar = false")
         connection.execute("SET autoinstall_known_extensions = false")  # no network behind the back
         found: dict[str, Any]
         if place.is_dir():
-            found = {table: _file_of(place, table) for table in wanted}
+            found = {table: _file_of(place, table) for table in needed}
         else:
             connection.execute(f"ATTACH {_text(str(place))} AS source (READ_ONLY)")
             _cut_off(connection)
-            found = {table: _stored(connection, table) for table in wanted}
+            found = {table: _stored(connection, table) for table in needed}
         missing = [table for table, where in found.items() if where is None]
         if missing:
             raise InputError(
                 f"{name} needs the table(s) {', '.join(missing)}, which {place} does not hold. "
                 f"{_help(name)}"
             )
-        if place.is_dir():
-            for table, file in found.items():
-                connection.execute(f"CREATE TABLE {quoted(table)} AS {_scan(file)}", [str(file)])
-            _cut_off(connection)
-        else:
-            for table, where in found.items():
+        for table, where in found.items():
+            if isinstance(where, Path):
+                connection.execute(f"CREATE TABLE {quoted(table)} AS {_scan(where)}", [str(where)])
+            else:
                 connection.execute(f"CREATE VIEW {quoted(table)} AS SELECT * FROM {where}")
+        if place.is_dir():
+            _cut_off(connection)
     except BaseException:
         connection.close()
         raise
-    return Tables(connection, place)
+    return connection
 
 
 def _cut_off(connection: Any) -> None:
@@ -189,8 +167,8 @@ def _stored(connection: Any, table: str) -> str | None:
     return f"source.{quoted(rows[0][0])}.{quoted(rows[0][1])}" if rows else None
 
 
-def _hospital(tables: Tables, place: Path) -> Dataset:
-    frame = tables.frame(HOSPITAL_COHORT)
+def _hospital(tables: Any, place: Path) -> Dataset:
+    frame = ask(tables, HOSPITAL_COHORT).df()
     if frame.empty:
         raise InputError(f"mimic_h: no admission in {place} meets the rule of the cohort")
     subjects = int(frame["subject_id"].nunique())
@@ -202,13 +180,13 @@ def _hospital(tables: Tables, place: Path) -> Dataset:
     )
 
 
-def _all_cause(tables: Tables, place: Path) -> Dataset:
-    cohort = tables.rows(f"SELECT count(*), count(dod) FROM ({ALL_CAUSE_COHORT})")[0]
+def _all_cause(tables: Any, place: Path) -> Dataset:
+    cohort = ask(tables, f"SELECT count(*), count(dod) FROM ({ALL_CAUSE_COHORT})").fetchone()
     described = {
-        table: [row[0] for row in tables.rows(f"DESCRIBE {quoted(table)}")]
+        table: [row[0] for row in ask(tables, f"DESCRIBE {quoted(table)}").fetchall()]
         for table in FIRST_DAY_TABLES
     }
-    frame = tables.frame(first_day_query(described))
+    frame = ask(tables, first_day_query(described)).df()
     if frame.empty:
         raise InputError(f"mimic_a: no ICU stay in {place} meets the rule of the cohort")
     early = frame["time"] < 1

@@ -167,18 +167,6 @@ def _content(path: Path, names: tuple[str, ...], **options: Any) -> pd.DataFrame
     return read_frame(wanted[0], io.BytesIO(content), **options)
 
 
-def build_gbm(path: Path) -> Dataset:
-    """Glioblastoma of TCGA: 8 clinical features, days to death."""
-    record = SETS["gbm"]
-    if path.name.endswith((".txt", ".tar.gz", ".tgz")):
-        frame = _picked_clinical(path)
-    else:
-        frame = _content(path, record.file.filenames)
-    columns_needed(frame, [*record.columns, "time", "delta"], path.name)
-    y = Outcomes(frame["time"], frame["delta"])
-    return record.dataset(tidy(frame[list(record.columns)]), y)
-
-
 def _picked_clinical(path: Path) -> pd.DataFrame:
     """TCGA's picked clinical file: features in rows, patients in columns."""
     text: dict[str, Any] = {"header": None, "dtype": str, "index_col": 0}
@@ -205,34 +193,6 @@ def _picked_clinical(path: Path) -> pd.DataFrame:
     return frame[frame["time"].notna()]
 
 
-def build_support(path: Path) -> Dataset:
-    """SUPPORT: 26 features of seriously ill hospital patients, days to death."""
-    record = SETS["support"]
-    frame = _content(path, record.file.filenames, skipinitialspace=True)
-    columns_needed(frame, [*record.columns, "d.time", "death"], path.name)
-    X = frame[list(record.columns)].copy()
-    known = {"no", "yes", "metastatic"}
-    strange = sorted({str(v) for v in X["ca"].dropna().unique()} - known)
-    if strange:
-        raise InputError(f"column 'ca' must hold one of {sorted(known)}; got {strange}")
-    X["ca"] = (X["ca"] == "metastatic").astype(float).where(X["ca"].notna(), np.nan)
-    X["income"] = ordered(X["income"], INCOME)
-    return record.dataset(tidy(X), Outcomes(frame["d.time"], frame["death"]))
-
-
-def build_metabric(path: Path) -> Dataset:
-    """METABRIC: 4 gene indicators and 5 clinical features of breast cancer, months to death."""
-    record = SETS["metabric"]
-    if path.suffix.lower() in (".h5", ".hdf5"):
-        frame = _deepsurv_h5(path)
-    else:
-        frame = _content(path, record.file.filenames)
-    columns_needed(frame, [*record.columns, "duration", "event"], path.name)
-    outcome = tidy(frame[["duration", "event"]])
-    y = Outcomes(outcome["duration"], outcome["event"])
-    return record.dataset(tidy(frame[list(record.columns)]), y)
-
-
 def _deepsurv_h5(path: Path) -> pd.DataFrame:
     """Training part, then test part, of DeepSurv's file."""
     pd = need("pandas", "reading tables", "pandas")
@@ -250,8 +210,30 @@ def _deepsurv_h5(path: Path) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-#: How the file of each is read.
-BUILDERS = {"gbm": build_gbm, "support": build_support, "metabric": build_metabric}
+def load_file(record: SetRecord, path: Path) -> Dataset:
+    """Load a set from its file, or from an archive with it."""
+    if record.name == "gbm" and path.name.endswith((".txt", ".tar.gz", ".tgz")):
+        frame = _picked_clinical(path)
+    elif record.name == "metabric" and path.suffix.lower() in (".h5", ".hdf5"):
+        frame = _deepsurv_h5(path)
+    else:
+        frame = _content(path, record.file.filenames, skipinitialspace=True)
+    columns_needed(frame, [*record.columns, record.time, record.event], path.name)
+    X, outcome = frame[list(record.columns)], tidy(frame[[record.time, record.event]])
+    if record.name == "support":
+        X = _levels_of_support(X.copy())
+    return record.dataset(tidy(X), Outcomes(outcome[record.time], outcome[record.event]))
+
+
+def _levels_of_support(X: pd.DataFrame) -> pd.DataFrame:
+    """Make an indicator of the three levels of cancer, and order those of income."""
+    known = {"no", "yes", "metastatic"}
+    strange = sorted({str(v) for v in X["ca"].dropna().unique()} - known)
+    if strange:
+        raise InputError(f"column 'ca' must hold one of {sorted(known)}; got {strange}")
+    X["ca"] = (X["ca"] == "metastatic").astype(float).where(X["ca"].notna(), np.nan)
+    X["income"] = ordered(X["income"], INCOME)
+    return X
 
 
 # -- datasets that come inside other packages, read through their public loaders ------------------

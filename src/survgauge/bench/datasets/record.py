@@ -12,7 +12,7 @@ import numpy as np
 
 from ...data.outcomes import Outcomes
 from ...errors import InputError
-from .files import FileSource, PackageMember, Upstream
+from .files import FileSource
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,34 +181,24 @@ class SetRecord:
     drop: Mapping[str, str] = field(default_factory=dict)
     fill: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    #: Of another package: its loader or its name there, what the loader takes, and the columns of
-    #: time and event.
-    call: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    #: Columns of time and event.
     time: str = ""
     event: str = ""
+    #: Of another package: its loader or its name there, and what the loader takes.
+    call: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     #: Places of a file.
     file: FileSource = field(default_factory=lambda: FileSource("", ()))
 
     @classmethod
     def of(cls, name: str, entry: dict[str, Any]) -> SetRecord:
         """Read an entry of ``sets.json``."""
-        about = dict(entry)
-        last, causes = about.pop("last"), about.pop("causes", {})
-        features, encoded = about.pop("features", None), about.pop("encoded", None)
-        rows, events = about.pop("rows"), about.pop("events")
-        counts = Counts(rows, events, last, features, encoded, causes)
-        package, upstream = about.pop("package", None), about.pop("upstream", None)
-        file = FileSource(
-            name,
-            tuple(about.pop("files", ())),
-            package and PackageMember(**package),
-            upstream and Upstream(**upstream),
-            about.pop("by_hand", ""),
-        )
-        for key in ("columns", "notes"):
-            about[key] = tuple(about.get(key, ()))
-        return cls(name=name, counts=counts, file=file, **about)
+        about: dict[str, Any] = {
+            key: tuple(v) if isinstance(v, list) else v for key, v in entry.items()
+        }
+        about["counts"] = Counts(**entry["counts"])
+        about["file"] = FileSource.of(name, **entry.get("file", {"filenames": ()}))
+        return cls(name, **about)
 
     def dataset(self, X: Any, y: Outcomes, **more: Any) -> Dataset:
         """Make the dataset of features and outcomes."""

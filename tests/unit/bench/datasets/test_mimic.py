@@ -51,7 +51,7 @@ def test_all_cause_rule_on_the_demo_before_the_joins():
     query = (
         f"SELECT count(*), count(DISTINCT subject_id), sum(event) FROM ({mimic.ALL_CAUSE_COHORT})"
     )
-    assert tables.rows(query) == [(74, 74, 22)]
+    assert mimic.ask(tables, query).fetchall() == [(74, 74, 22)]
     tables.close()
 
 
@@ -442,9 +442,9 @@ def test_the_database_of_a_copy_is_cut_off_from_files(tmp_path):
             "SET enable_external_access = true",
         ):
             with pytest.raises(duckdb.Error):
-                tables.rows(query)
+                mimic.ask(tables, query).fetchall()
         with pytest.raises(InputError, match="must be one statement; got 2"):
-            tables.rows("SELECT 1; SELECT 2")
+            mimic.ask(tables, "SELECT 1; SELECT 2")
         tables.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "mimic", "mimic.duckdb", "secret.csv",
