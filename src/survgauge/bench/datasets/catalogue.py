@@ -57,6 +57,7 @@ class Listing:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries = tuple(entries)
+        self._by_name = {entry.name: entry for entry in self.entries}
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
@@ -65,15 +66,12 @@ class Listing:
         return len(self.entries)
 
     def __getitem__(self, name: str) -> Entry:
-        for entry in self.entries:
-            if entry.name == name:
-                return entry
-        raise KeyError(name)
+        return self._by_name[name]
 
     @property
     def names(self) -> list[str]:
         """Names that `load` takes."""
-        return [entry.name for entry in self.entries]
+        return list(self._by_name)
 
     def frame(self) -> pd.DataFrame:
         """Return the list as a table."""

@@ -242,7 +242,9 @@ class Plan:
     def from_file(cls, path: str | os.PathLike[str]) -> Plan:
         """Read a TOML file; paths in it are relative to its folder."""
         place = Path(path).expanduser()
-        return _from_mapping({"folder": ".", **_read_toml(place)}, place.resolve())
+        shipped = ", ".join(shipped_plans())
+        table = read_toml(place, f"no such plan: {place}; shipped plans are {shipped}")
+        return _from_mapping({"folder": ".", **table}, place.resolve())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that `of` reads back."""
@@ -404,14 +406,18 @@ def _check_cause(plan: Plan) -> None:
             raise InputError(f"plan: model {model.name!r} predicts no incidence; {able} do")
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, missing: str) -> dict[str, Any]:
+    """Read a TOML file; `missing` is said where there is none."""
     name = "tomllib" if sys.version_info >= (3, 11) else "tomli"
-    toml = need(name, "reading plans", "experiment")
+    toml = need(name, "reading TOML files", "experiment")
     try:
-        table: dict[str, Any] = toml.loads(path.read_text(encoding="utf-8"))
+        table: dict[str, Any] = toml.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
-        plans = ", ".join(shipped_plans())
-        raise InputError(f"no such plan: {path}; shipped plans are {plans}") from error
+        raise InputError(missing) from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} is not UTF-8 text, as TOML files are; save it as UTF-8"
+        ) from error
     except ValueError as error:
         raise InputError(f"{path} is not a TOML file: {error}") from error
     except OSError as error:

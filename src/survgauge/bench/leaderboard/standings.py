@@ -251,19 +251,35 @@ class Matrix:
     """Datasets by models, as shown; `values` has failures filled in and higher is better."""
 
     measure: Measure
-    datasets: list[str]
-    models: list[str]
-    shown: Floats
+    table: pd.DataFrame
     #: Models that have values on fewer than half of the datasets and do not compete.
     left_out: list[str]
 
     @property
+    def datasets(self) -> list[str]:
+        """Names of the rows."""
+        return list(self.table.index)
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.table.columns)
+
+    @property
+    def shown(self) -> Floats:
+        """Numbers as the page shows them."""
+        return self.table.to_numpy(float)
+
+    @property
     def values(self) -> Floats:
         """Numbers to compare."""
-        filled = self.shown
-        if self.measure.failed is not None:
-            filled = np.where(np.isnan(filled), self.measure.failed, filled)
-        return self.measure.better(filled)
+        failed = self.measure.failed
+        filled = self.table if failed is None else self.table.fillna(failed)
+        return self.measure.better(filled.to_numpy(float))
+
+    def at(self, datasets: list[str], models: list[str]) -> Floats:
+        """Take some rows and columns of what is shown; NaN for those that are not there."""
+        return self.table.reindex(index=datasets, columns=models).to_numpy(float)
 
     @property
     def missing(self) -> list[int]:
@@ -289,11 +305,7 @@ def matrix_of(rows: pd.DataFrame, measure: Measure, column: str | None = None) -
     )
     table = table.dropna(how="all")
     enough = table.notna().sum() * 2 >= len(table)
-    kept = table.loc[:, enough]
-    return Matrix(
-        measure, list(kept.index), list(kept.columns), kept.to_numpy(float),
-        [name for name in table.columns if not enough[name]],
-    )  # fmt: skip
+    return Matrix(measure, table.loc[:, enough], list(table.columns[~enough]))
 
 
 def standings(found: Matrix) -> list[Row]:
@@ -362,13 +374,10 @@ def by_kind(found: Matrix, datasets: pd.DataFrame) -> list[Row]:
     """Standings within each kind of dataset; without tests where they are too few."""
     rows = []
     for title, label, names in kinds_of(datasets):
-        chosen = [k for k, name in enumerate(found.datasets) if name in set(names)]
-        if not chosen:
+        mine = Matrix(found.measure, found.table[found.table.index.isin(names)], [])
+        if not mine.datasets:
             continue
-        mine = Matrix(found.measure, [found.datasets[k] for k in chosen], found.models,
-                      found.shown[chosen], [])  # fmt: skip
-        values = mine.values
-        mean, best = over_datasets(values), p_of_being_best(values)
+        mean, best = over_datasets(mine.values), p_of_being_best(mine.values)
         models = [
             {
                 "model": name, "mean": found.measure.back(mean.mean[k]),
@@ -376,7 +385,9 @@ def by_kind(found: Matrix, datasets: pd.DataFrame) -> list[Row]:
             }
             for k, name in enumerate(mine.models)
         ]  # fmt: skip
-        rows.append({"kind": title, "range": label, "datasets": len(chosen), "models": models})
+        rows.append(
+            {"kind": title, "range": label, "datasets": len(mine.datasets), "models": models}
+        )
     return rows
 
 
@@ -408,8 +419,8 @@ def truth_rows(rows: pd.DataFrame, metrics: Iterable[str]) -> list[Row]:
         datasets = [d for d in said.datasets if d in true.datasets]
         if len(models) < 2 or not datasets:
             continue
-        value, target = _at(said, datasets, models), _at(true, datasets, models)
-        own = _at(matrix_of(rows, measure, "truth"), datasets, models)
+        value, target = said.at(datasets, models), true.at(datasets, models)
+        own = matrix_of(rows, measure, "truth").at(datasets, models)
         order = measure.badness(value)
         relative = metric in RELATIVE
         gap = (value - own) / (own if relative else 1.0)
@@ -427,16 +438,6 @@ def truth_rows(rows: pd.DataFrame, metrics: Iterable[str]) -> list[Row]:
             row |= {name: over.mean[k], f"{name}_low": float(low), f"{name}_high": float(high)}
         found.append(row)
     return found
-
-
-def _at(found: Matrix, datasets: list[str], models: list[str]) -> Floats:
-    """Take some rows and columns; NaN for those that are not there."""
-    full = np.full((len(datasets), len(models)), np.nan)
-    for i, d in enumerate(datasets):
-        for j, m in enumerate(models):
-            if d in found.datasets and m in found.models:
-                full[i, j] = found.shown[found.datasets.index(d), found.models.index(m)]
-    return full
 
 
 def _mean(values: Floats) -> Floats:
@@ -498,8 +499,7 @@ def tuning(rows: pd.DataFrame, metric: str) -> list[Row]:
         if not models or not datasets:
             continue
         over = over_datasets(
-            measure.better(_at(after, datasets, models))
-            - measure.better(_at(before, datasets, models))
+            measure.better(after.at(datasets, models)) - measure.better(before.at(datasets, models))
         )
         found += [
             {

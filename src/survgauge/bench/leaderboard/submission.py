@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -30,6 +29,7 @@ from ...data.tables import Table, is_number
 from ...errors import InputError, numbered, one_of
 from ...metrics.registry import REGISTRY
 from ..experiment.cells import Outcome
+from ..experiment.plan import read_toml
 from ..experiment.scoring import Arrays
 from .entrants import submitted
 from .fitting import pooled
@@ -235,17 +235,8 @@ def submit(
 
 
 def _read_card(path: Path) -> dict[str, str]:
-    toml = need("tomllib" if sys.version_info >= (3, 11) else "tomli", "cards", "experiment")
-    try:
-        record = toml.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise InputError(
-            f"{path} is missing: a submission says there its {', '.join(_REQUIRED)}"
-        ) from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text, as TOML files are; save it as UTF-8") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is not a TOML file: {error}") from error
+    told = f"{path} is missing: a submission says there its {', '.join(_REQUIRED)}"
+    record = read_toml(path, told)
     unknown = [key for key in record if key not in CARD]
     if unknown:
         raise InputError(f"{path} has no entry {unknown[0]!r}; it has {', '.join(CARD)}")
