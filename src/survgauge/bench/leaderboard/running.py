@@ -22,10 +22,9 @@ from ..experiment.specs import looking_in
 from ..experiment.store import DamagedError, Store, file_of, read_json
 from ..models import FACTS, available
 from .entrants import Recorded, can_be_tuned, entrants, submitted
-from .fitting import DRAWS, INNER_FOLDS, SETTINGS, BoardCell, FitTask
+from .fitting import DRAWS, INNER_FOLDS, SETTINGS, BoardCell, FitTask, Name, scored
 from .problems import Design, Problem, problems
 from .results import BASELINE, COLUMNS, Board, frame_of
-from .scoring import Name, scored
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -61,7 +61,7 @@ def test_pairs_are_relative_differences_with_matching_limits(tiny):
 
 def test_relative_standard_errors_agree_with_a_bootstrap():
     """The delta method of skill and of relative differences, by resampling subjects."""
-    from survgauge.bench.leaderboard.scoring import scored
+    from survgauge.bench.leaderboard.fitting import scored
 
     design = Design.of(["veteran"], folds=2)
     problem = problem_of(design, "main", "veteran")
