@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._tools.arrays import Floats
 from ...data.outcomes import Outcomes
 from ...errors import InputError
 from .files import FileSource
@@ -106,6 +107,16 @@ class Dataset:
         from ...data.preprocessing import Preprocessor
 
         return Preprocessor(**{"fill": dict(self.fill) or None, **options})
+
+    def prepared(self, train: Any, test: Any) -> tuple[Floats, Floats, tuple[str, ...]]:
+        """Fill, encode and standardise both, learning from training rows alone; and the names."""
+        # A level that is missing from a fold would leave a constant column, which some models
+        # refuse.
+        prepare = self.preprocessor(drop_constant=True).fit(train)
+        names = tuple(map(str, prepare.get_feature_names_out()))
+        if not names:  # one column of zeros, so that every model can be fitted
+            return np.zeros((len(train), 1)), np.zeros((len(test), 1)), ("nothing",)
+        return prepare.transform(train), prepare.transform(test), names
 
 
 @dataclass(frozen=True)

@@ -265,11 +265,7 @@ def _draw(cell: Cell, checksums: Mapping[str, str]) -> tuple[Any, ...]:
 def _split(cell: Cell, drawn: Any, fold: Any, base: Dataset) -> Fold:
     train, test = np.flatnonzero(fold != cell.fold), np.flatnonzero(fold == cell.fold)
     y_train, y_test = drawn.y[train], drawn.y[test]
-    # A level that is missing from a fold would leave a constant column, which some models refuse.
-    prepare = base.preprocessor(drop_constant=True).fit(drawn.X.iloc[train])
-    X_train, X_test = (prepare.transform(drawn.X.iloc[rows]) for rows in (train, test))
-    if not X_train.shape[1]:  # one column of zeros, so that every model can be fitted
-        X_train, X_test = np.zeros((len(train), 1)), np.zeros((len(test), 1))
+    X_train, X_test, _ = base.prepared(drawn.X.iloc[train], drawn.X.iloc[test])
     facts = {
         "subjects": len(drawn),
         "censored": drawn.censoring_rate,

@@ -69,12 +69,12 @@ def run(
     """
     whole, left_out = Plan.of(plan).present()
     place = Store(store if store is not None else f"bench-{slug(whole.name)}")
-    own = tuple(REGISTRY[m.name] for m in whole.metrics if m.is_registered_by_user)
     told = [f"not on this machine, left out: {', '.join(left_out)}"] if left_out else []
 
     def prepare(cells: list[Cell]) -> tuple[dict[str, Any], Callable[[Cell], CellTask]]:
         _check_parts(whole, [cell for cell in cells if not place.has_predictions(cell)])
         data = describe_data(cells)
+        own = tuple(REGISTRY[m.name] for m in whole.metrics if m.is_registered_by_user)
         checksums = {name: facts["checksum"] for name, facts in data.items()}
         return data, lambda cell: CellTask(cell, checksums, own)
 

@@ -6,7 +6,7 @@ import hmac
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from ...metrics.task import Task
 from ..censoring import semisynthetic
 from ..datasets import Dataset, available, load
 from ..datasets.record import HOMES, SETS, Counts
-from ..experiment.cells import Recent, content_checksum
+from ..experiment.cells import content_checksum
 from .results import TRACKS
 
 if TYPE_CHECKING:
@@ -266,12 +266,7 @@ class Problem:
         where = self.folds[repeat]
         train, test = np.flatnonzero(where != fold), np.flatnonzero(where == fold)
         X = self.data.X
-        prepare = self.data.preprocessor(drop_constant=True).fit(X.iloc[train])
-        X_train, X_test = (prepare.transform(X.iloc[rows]) for rows in (train, test))
-        names = tuple(map(str, prepare.get_feature_names_out()))
-        if not names:  # one column of zeros, so that every model can be fitted
-            X_train, X_test = np.zeros((len(train), 1)), np.zeros((len(test), 1))
-            names = ("nothing",)
+        X_train, X_test, names = self.data.prepared(X.iloc[train], X.iloc[test])
         return PreparedFold(X_train, self.y[train], X_test, train, test, names)
 
     def ids(self, repeat: int, fold: int) -> list[str]:
@@ -310,21 +305,16 @@ class Problem:
         }
 
 
-#: Problems that a process keeps between cells.
-_RECENT = Recent(2)
-
-
-def problem_of(design: Design, track: str, name: str) -> Problem:
-    """Make the task of a dataset, or take it from memory."""
-    key = (design, track, name)
-    found: Problem = _RECENT.get(key, lambda: _made(design, track, name))
-    return found
-
-
 def problems(design: Design) -> Iterator[Problem]:
     """Make all of them, one after the other."""
     for track, name in design.places():
         yield _made(design, track, name)
+
+
+@lru_cache(2)  # what a process keeps between cells
+def problem_of(design: Design, track: str, name: str) -> Problem:
+    """Make the task of a dataset, or take it from memory."""
+    return _made(design, track, name)
 
 
 def _made(design: Design, track: str, name: str) -> Problem:

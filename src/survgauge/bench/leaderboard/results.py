@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -109,14 +109,8 @@ class Board:
         Values and limits are means over repeats. So are standard errors: repeats share their
         subjects, whose sampling stays as uncertain as it was, however often folds are drawn.
         """
-        return Board(
-            _over_repeats(self.scores),
-            _over_repeats(self.pairs),
-            self.cells,
-            self.datasets,
-            self.models,
-            self.about,
-        )
+        scores, pairs = _over_repeats(self.scores), _over_repeats(self.pairs)
+        return replace(self, scores=scores, pairs=pairs)
 
     def to_html(
         self,
