@@ -109,42 +109,35 @@ class Group:
         }
         scores = []
         for model, measured in cells.items():
-            cell = TableCell(model, metric, self.name, errors=errors[model], **shared)
-            cell = replace(cell, tails=self._tails(metric, model))
+            given = shared | {"errors": errors[model], "tails": self._tails(metric, model)}
             if measured is not None:
-                cell = self._filled(cell, measured, base, replicates.get(model))
-            cell, found = told(cell)
+                given |= self._numbers(metric, measured, base, replicates.get(model), given)
+            cell, found = told(TableCell(model, metric, self.name, **given))
             scores.append(cell)
             self._warn(found, metric)
         return scores
 
-    def _filled(
-        self, cell: TableCell, measured: Score, base: Score | None, drawn: Floats | None
-    ) -> TableCell:
-        """Return a cell with its value and its interval, whatever its standard error comes from."""
-        confidence, clusters, metric = self.confidence, self.task.clusters, cell.metric
-        until = cell.until
-        if until is not None:  # curves that end without a tail end the score there
-            until = measured.convention.get("horizon", until)
-        cell = replace(
-            cell,
-            value=float(measured.value),
-            convention=measured.convention,
-            support=measured.support,
-            until=until,
-        )
+    def _numbers(
+        self, metric: Metric, measured: Score, base: Score | None, drawn: Floats | None,
+        shared: dict[str, Any],
+    ) -> dict[str, Any]:  # fmt: skip
+        """Return value and interval of a cell, whatever its standard error comes from."""
+        confidence, clusters = self.confidence, self.task.clusters
+        found = {"value": float(measured.value), "convention": measured.convention,
+                 "support": measured.support}  # fmt: skip
+        if shared["until"] is not None:  # curves that end without a tail end the score there
+            found["until"] = measured.convention.get("horizon", shared["until"])
         if confidence is None:
-            return cell
+            return found
         if base is not None and np.isfinite(measured.value) and np.isfinite(base.value):
             stderr = difference_error(measured, base, clusters)
-            known = measured.value, base.value, stderr, confidence, cell.freedom
-            cell = replace(cell, against_baseline=compare_pair(*known))
-        if metric.inference == "test":
-            return cell
-        found = interval_of(metric, measured, drawn, confidence, clusters)
-        return replace(
-            cell, stderr=found.stderr, low=found.low, high=found.high, interval=found.scale
-        )
+            known = measured.value, base.value, stderr, confidence, shared["freedom"]
+            found["against_baseline"] = compare_pair(*known)
+        if metric.inference != "test":
+            limits = interval_of(metric, measured, drawn, confidence, clusters)
+            ends = {"low": limits.low, "high": limits.high, "interval": limits.scale}
+            found |= {"stderr": limits.stderr, **ends}
+        return found
 
     def _error(
         self, a: Score | None, b: Score | None, drawn: Floats | None, other: Floats | None

@@ -204,10 +204,8 @@ def tipping_point(
         one_of("copulas", name, FAMILIES)
     if not 0 < one_number(largest) < 1:
         raise InputError(f"largest must lie strictly between 0 and 1; got {shown(largest)}")
-    y, subject_weight = Outcomes.of(y_test, "y_test").sampled(sample_weight, "y_test")
-    weight = (
-        None if subject_weight is None else subject_weight / np.where(y.weight > 0, y.weight, 1.0)
-    )
+    y, _ = Outcomes.of(y_test, "y_test").sampled(sample_weight, "y_test")
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     reference = None if y_train is None else Reference.of(y_train)
     task = Task.of(y, reference, weight, tau=tau, conditional=conditional)
     named = {"first": first, "second": second}

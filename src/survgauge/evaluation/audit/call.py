@@ -131,9 +131,7 @@ def audit(
         raise InputError(f"max_bias must be a share above 0, such as 0.15; got {shown(max_bias)}")
     check_unit(unit)
     y, subject_weight = y.sampled(sample_weight, "y_test")
-    weight = (
-        None if subject_weight is None else subject_weight / np.where(y.weight > 0, y.weight, 1.0)
-    )
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     task = Task.of(
         y,
         None if y_train is None else Reference.of(y_train),

@@ -13,7 +13,7 @@ from ...data.causes import EventWords
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
 from ...errors import InputError, UndefinedMetricError, one_of
-from ...evaluation.inference import interval
+from ...evaluation.cells import interval_of
 from ...metrics.calibration.d_calibration import CalibrationResult, d_calibration
 from ...metrics.calibration.ici import ICIResult, smooth_status
 from ...metrics.calibration.inputs import StatusAtTime
@@ -21,7 +21,8 @@ from ...metrics.calibration.observed_expected import ratio_of
 from ...metrics.calibration.risk_rates import risk_groups
 from ...metrics.calibration.weak_calibration import slope_of
 from ...metrics.decision.net_benefit import net_benefit
-from ...metrics.score import Clusters, Score, standard_error
+from ...metrics.registry import REGISTRY
+from ...metrics.score import Score
 from ._base import Display, Part, Scores, Source, band, measure_each, members, time_of_interest
 from .description import (
     MOST_BANDS,
@@ -237,44 +238,30 @@ def _measures(
     ev: Source, model: str, smooth: ICIResult, time: float, scores: Scores | None
 ) -> dict[str, Any]:
     """Observed over expected events, calibration slope and ICI with their intervals."""
-    task = ev.task
     unknown, expected = (np.nan,) * 3, smooth.expected_if_calibrated
     if scores is not None:
         found = [scores.get((name, model, time), unknown) for name in _MEASURES.values()]
         expected = np.nan
     else:
-
-        def ratio() -> Score:
-            return ratio_of(StatusAtTime.asked(task, ev.predictions[model], time))
-
-        def slope() -> Score:
-            return slope_of(StatusAtTime.asked(task, ev.predictions[model], time))
-
-        level = ev.confidence
-        ends = (np.nan, np.nan) if level is None else smooth.interval(level)
-        known = level, task.clusters
-        found = [_measure(ratio, "log", *known), _measure(slope, "normal", *known),
-                 (smooth.ici, *ends)]  # fmt: skip
+        ends = (np.nan, np.nan) if ev.confidence is None else smooth.interval(ev.confidence)
+        pairs = zip(_MEASURES.values(), (ratio_of, slope_of), strict=False)
+        found = [*(_measure(ev, model, time, *pair) for pair in pairs), (smooth.ici, *ends)]
     value, low, high = np.array(found, dtype=np.float64).T
     measure = np.array(list(_MEASURES))
     return {"measure": measure, "value": value, "low": low, "high": high, "expected": expected}
 
 
 def _measure(
-    compute: Callable[[], Score], scale: str, level: float | None, clusters: Clusters | None
+    ev: Source, model: str, time: float, name: str, compute: Callable[[StatusAtTime], Score]
 ) -> tuple[float, float, float]:
-    nan = float("nan")
+    """Return a measure with its limits, as tables have them."""
     try:
-        found = compute()
+        found = compute(StatusAtTime.asked(ev.task, ev.predictions[model], time))
     except UndefinedMetricError:
-        return nan, nan, nan
-    if level is None or (scale == "log" and not found.value > 0):
-        return found.value, nan, nan
-    stderr, freedom = found.stderr, found.support.get("freedom", float("inf"))
-    if clusters is not None and found.contributions is not None:
-        stderr = standard_error(found.contributions, found.frequency, clusters)
-        freedom = clusters.freedom
-    ends = interval(found.value, stderr, level, scale, freedom=freedom)
+        return np.nan, np.nan, np.nan
+    if ev.confidence is None:
+        return found.value, np.nan, np.nan
+    ends = interval_of(REGISTRY[name], found, None, ev.confidence, ev.task.clusters)
     return found.value, ends.low, ends.high
 
 
