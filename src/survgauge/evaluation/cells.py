@@ -466,7 +466,8 @@ def _range(metric: Metric, value: float, others: tuple[float, ...]) -> tuple[flo
     of no width would mislead.
     """
     low, high = _ends(value, others)
-    return (low, high) if low < high and reads_distribution(metric) else (NAN, NAN)
+    wide = high - low > 1e-9 * abs(value)  # sums of chunks round otherwise than sums of all
+    return (low, high) if wide and reads_distribution(metric) else (NAN, NAN)
 
 
 def _ends(value: float, others: tuple[float, ...]) -> tuple[float, float]:
