@@ -124,7 +124,7 @@ def test_what_is_refused() -> None:
         sg.evaluate_stream([{**columns, "entry": columns["time"] + 1}], **options)
     causes = sg.Outcomes(y_train.time, y_train.event * 1, causes=["x", "y"])
     one = {"y_train": causes, "predictions": "lr", "metrics": ["mae_po"]}
-    with pytest.raises(sg.InputError, match="enter late, which goes with one kind of event"):
+    with pytest.raises(sg.InputError, match="enter late, which is supported for a single kind"):
         sg.evaluate_stream([columns], **one, cause="x")
 
 
