@@ -123,8 +123,8 @@ from .metrics.registry import register_method as register_method
 from .metrics.registry import register_metric as register_metric
 from .metrics.score import CurveResult as CurveResult
 from .metrics.score import Score as Score
+from .metrics.score import Terms as Terms
 from .metrics.skill import skill as skill
-from .metrics.terms import Terms as Terms
 from .metrics.time.time_errors import mae as mae
 from .metrics.time.time_errors import mse as mse
 from .metrics.time.time_errors import rmse as rmse

@@ -34,9 +34,8 @@ from ..estimators.estimated_g import Derivative, DistributionDerivative
 from ..metrics.calibration.risk_rates import curve_nodes
 from ..metrics.past_curve import PastReads, past_reads
 from ..metrics.record import Key, Metric
-from ..metrics.score import Score, Support
+from ..metrics.score import Score, Support, Terms
 from ..metrics.task import Task
-from ..metrics.terms import Terms
 from .cells import ASSUMPTIONS, goes_on, open_ended, reads_distribution, under
 
 #: Subjects that are scored together: with fewer, threads would wait for the interpreter more often.

@@ -14,9 +14,8 @@ from ..data.predictions import Prediction
 from ..errors import InputError, UndefinedMetricError, one_of
 from ..estimators.surrogates import Method
 from .past_curve import READS, STOPS, Reading, reading
-from .score import Score
+from .score import Score, Terms
 from .task import Task
-from .terms import Terms
 from .time.terms import nobody
 
 #: Name of a metric, and the time that it is read at (None: it is about no single time).

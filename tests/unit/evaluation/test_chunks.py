@@ -9,9 +9,8 @@ import survgauge as sg
 from survgauge.evaluation import call, cells
 from survgauge.evaluation.columns import Folder, TermColumns
 from survgauge.metrics.registry import REGISTRY
-from survgauge.metrics.score import paired_error
+from survgauge.metrics.score import Terms, paired_error
 from survgauge.metrics.task import Task
-from survgauge.metrics.terms import Terms
 
 SCORES = ["brier", "ibs"]
 

@@ -23,8 +23,8 @@ from ...errors import InputError, SurvgaugeError, UndefinedMetricError
 from ...estimators.conditional import Conditional
 from ...estimators.reference import Reference
 from ...metrics.registry import REGISTRY
+from ...metrics.score import Terms
 from ...metrics.task import Task
-from ...metrics.terms import Terms
 from .specs import HORIZON, KM, MODEL, MetricSpec
 
 #: Arrays by name: predictions of a model, or the curves of a distribution.

@@ -29,8 +29,7 @@ from ..checks import OneCause, one_cause, read_curves
 from ..conventions import Convention
 from ..ipcw import CensoringWeights
 from ..probability.doubly_robust import ROUNDING
-from ..score import Score, paired_error
-from ..terms import Terms
+from ..score import Score, Terms, paired_error
 
 METHODS = ("kaplan_meier", "ipcw")
 

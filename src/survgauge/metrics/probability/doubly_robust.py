@@ -18,9 +18,8 @@ from ...data.predictions import Prediction
 from ...errors import UndefinedMetricError
 from ..grids import equal_steps
 from ..robust_status import happened_at, happened_by, status_convention, status_support
-from ..score import Score
+from ..score import Score, Terms
 from ..task import Task, supported_end, supported_time
-from ..terms import Terms
 from ._status import make_status
 from .status_scores import score_curve
 

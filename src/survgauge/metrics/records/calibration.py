@@ -15,9 +15,8 @@ from ..calibration.one_calibration import one_calibration
 from ..calibration.weak_calibration import calibration_slope_cox, intercept_of, slope_of
 from ..probability.doubly_robust import treatment_score, treatment_terms
 from ..record import ANY, EVERYTHING, POSITIVE, UNIT, Metric
-from ..score import Score
+from ..score import Score, Terms
 from ..task import Task, supported_time
-from ..terms import Terms
 
 
 def _one_calibration(task: Task, prediction: Prediction) -> Score:

@@ -14,9 +14,8 @@ from ..probability.log_likelihood import log_likelihood
 from ..probability.multi_cause import integrated_states
 from ..probability.status_scores import integrated_scores
 from ..record import EVERYTHING, POSITIVE, Metric
-from ..score import Score
+from ..score import Score, Terms
 from ..task import Task, supported_end, supported_time
-from ..terms import Terms
 
 
 def _brier(task: Task, prediction: Prediction) -> Score | Terms:

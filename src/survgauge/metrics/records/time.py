@@ -9,8 +9,8 @@ from ...data.predictions import Prediction
 from ...estimators.residual import LOSSES
 from ...estimators.surrogates import METHODS, Method
 from ..record import EVERYTHING, POSITIVE, Metric
+from ..score import Terms
 from ..task import Task, supported_end
-from ..terms import Terms
 from ..time.terms import Point, time_convention, time_terms
 
 

@@ -18,8 +18,7 @@ from ...estimators.residual import Loss
 from ...estimators.setting import G_SOURCES
 from ...estimators.surrogates import METHODS, Setting, Surrogates
 from ..checks import given_entry_of
-from ..score import Score, Support
-from ..terms import Terms
+from ..score import Score, Support, Terms
 
 #: Key of the support, where there are such subjects.
 PAST_KEY = "share of the result from subjects censored past the reference"
