@@ -49,6 +49,7 @@ SETTINGS = ("default", "tuned-ibs", "tuned-mae")
 _CRITERIA = {"tuned-ibs": "ibs", "tuned-mae": "mae_within"}
 #: Parameters that a search tries, the first of which are the defaults, and its folds.
 DRAWS, INNER_FOLDS = 8, 3
+_NO_LOSS = "no set of parameters has an integrated Brier score or a time error on the inner folds"
 #: Goes up when fits come to different numbers, so that old cells are not reused.
 _VERSION = 1
 
@@ -217,7 +218,7 @@ def _search(cell: BoardCell, problem: Problem, split: PreparedFold) -> dict[str,
     draws = [{}, *(draw(cell.model.name, rng) for _ in range(DRAWS - 1))]
     folds = SurvivalKFold(INNER_FOLDS, cell.integer("inner folds")).folds(split.y_train)
     task = Task.of(split.y_train, split.y_train, tau=problem.horizon)
-    losses, last = list[dict[str, float]](), Exception("no parameters were tried")
+    losses, last = list[dict[str, float]](), UndefinedMetricError(_NO_LOSS)
     for number, params in enumerate(draws):
         try:
             held_out = _held_out(cell, params, number, folds, problem, split)

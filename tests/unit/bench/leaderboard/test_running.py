@@ -159,6 +159,15 @@ def test_the_seconds_of_a_search_count_once(tmp_path, monkeypatch):
     assert board.about["seconds_of_fits"] < by.sum()
 
 
+def test_a_search_without_any_loss_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("survgauge.bench.leaderboard.fitting.DRAWS", 1)
+    none = {"ibs": np.inf, "mae_within": np.inf}
+    monkeypatch.setattr("survgauge.bench.leaderboard.fitting._losses", lambda *_: none)
+    board = run(["coxph"], ["veteran"], settings=["tuned-ibs"], store=tmp_path / "s", **ALONE)
+    messages = board.cells.query("model == 'coxph'")["message"]
+    assert messages.str.contains("no set of parameters has").all()
+
+
 def test_a_model_without_a_search_competes_with_its_default_settings(tmp_path, monkeypatch):
     monkeypatch.setattr("survgauge.bench.leaderboard.fitting.DRAWS", 2)
     how = {"settings": ["tuned-ibs"], "store": tmp_path / "s", **ALONE}
