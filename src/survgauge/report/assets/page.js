@@ -391,6 +391,7 @@
   const chips = all("button.chip");
   for (const place of all("[data-look]")) place.append(Charts.swatch(Number(place.dataset.look)));
   for (const chip of chips) {
+    chip.setAttribute("aria-label", chip.title);
     for (const name of chip.querySelectorAll("span")) name.textContent = Charts.shorten(name.textContent, 165);
     if (chip.dataset.color) chip.prepend(Charts.swatch(Number(chip.dataset.color)));
     for (const [start, end] of [["pointerenter", "pointerleave"], ["focus", "blur"]]) {
