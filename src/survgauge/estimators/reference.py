@@ -83,12 +83,12 @@ class Reference:
         """The outcomes up to the horizon; with several causes the first event of any."""
         if self._without_horizon is None:
             return self._y
-        return self._own("y", lambda: self._y.restricted(self.stop))
+        return self.cached((Reference, "y"), lambda: self._y.restricted(self.stop))
 
     @property
     def incidence(self) -> AalenJohansen:
         """Aalen-Johansen of every cause."""
-        return self.whole._own("incidence", lambda: AalenJohansen.fit(self.going_on))
+        return self.whole.cached((Reference, "incidence"), lambda: AalenJohansen.fit(self.going_on))
 
     @property
     def going_on(self) -> Outcomes:
@@ -135,26 +135,25 @@ class Reference:
             self._cache[key] = build()
         return self._cache[key]
 
-    def _own(self, key: Any, build: Callable[[], Any]) -> Any:
-        """Build once a table of this set itself, under a key that nobody else has."""
-        return self.cached((Reference, key), build)
-
     @property
     def table(self) -> RiskTable:
         """Counts at the distinct observed times."""
-        return self._own("table", lambda: RiskTable.of(self.y))
+        return self.cached((Reference, "table"), lambda: RiskTable.of(self.y))
 
     @property
     def km(self) -> KaplanMeier:
         """Kaplan-Meier of the event time."""
-        return self._own("km", lambda: KaplanMeier.from_table(self.table, restart=True))
+        return self.cached(
+            (Reference, "km"), lambda: KaplanMeier.from_table(self.table, restart=True)
+        )
 
     @property
     def censoring(self) -> KaplanMeier:
         """G, reverse Kaplan-Meier: events leave the risk set before censorings."""
         whole = self.whole  # nobody reads it past the horizon
-        return whole._own(
-            "censoring", lambda: KaplanMeier.from_table(whole.table, True, restart=True)
+        return whole.cached(
+            (Reference, "censoring"),
+            lambda: KaplanMeier.from_table(whole.table, True, restart=True),
         )
 
     @property
@@ -179,7 +178,7 @@ class Reference:
             survival = self.table.survival(rows=rows, restart=True)
             return rows, nodes, np.append(survival, survival[-1])
 
-        return self._own("events", build)
+        return self.cached((Reference, "events"), build)
 
     @property
     def nodes(self) -> Floats:
@@ -237,7 +236,9 @@ class Reference:
 
     def theta(self, area: str, tail: str) -> float:
         """Mean of Kaplan-Meier (restricted to `tau` on a restricted reference)."""
-        return self._own(("theta", area, tail), lambda: self.rest(area)[0] + self.tail(tail))
+        return self.cached(
+            (Reference, "theta", area, tail), lambda: self.rest(area)[0] + self.tail(tail)
+        )
 
     def later_trapezoids(self, tail: str) -> Floats:
         """Area from each observed time on, by trapezoids over all observed times, and the tail."""
@@ -247,7 +248,7 @@ class Reference:
             pieces = np.diff(self.table.times) * (survival[1:] + survival[:-1]) / 2
             return np.append(_reverse_cumsum(pieces), 0.0) + self.tail(tail)
 
-        return self._own(("trapezoids", tail), build)
+        return self.cached((Reference, "trapezoids", tail), build)
 
     def later_events(self) -> Floats:
         """Number of events later than u_j, and the sum of their times, j = 0..K: (2, K + 1)."""
@@ -260,7 +261,7 @@ class Reference:
             np.cumsum(count[::-1], out=sums[1, -2::-1])
             return sums
 
-        return self._own("later", build)
+        return self.cached((Reference, "later"), build)
 
 
 def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurves:
@@ -288,7 +289,7 @@ def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurv
         times, survival = reference.steps()
         return SurvivalCurves._trusted(times, survival[None], "step", tail)
 
-    one: SurvivalCurves = reference._own(("curve", tail), build)
+    one: SurvivalCurves = reference.cached((Reference, "curve", tail), build)
     return one.repeated(n)
 
 

@@ -18,7 +18,7 @@ from ...estimators.estimated_g import EstimatedG
 from ...estimators.reference import Reference
 from ...estimators.residual import LOSSES
 from ...estimators.setting import check_same_causes
-from ...estimators.surrogates import METHODS, Method, Setting
+from ...estimators.surrogates import METHODS, Setting
 from ..checks import absent_replaced, one_cause, with_causes
 from ..conventions import Convention, takes_settings
 from ..score import Score
@@ -32,26 +32,9 @@ def censored_methods() -> tuple[str, ...]:
     return tuple(method.name for method in METHODS.values() if not method.needs_truth)
 
 
-def _check_cause(method: Method) -> None:
-    """Refuse a method that supports one kind of event where there are several."""
-    if method.takes_cause:
-        return
-    known = ", ".join(repr(m.name) for m in METHODS.values() if m.takes_cause)
-    raise InputError(
-        f"method {method.name!r} supports only one kind of event: it says nothing about censored "
-        f"subjects who may have a competing event; with cause= take one of {known}"
-    )
-
-
-def _check_takes_distribution(methods: tuple[str, ...]) -> None:
-    """Refuse distributions given features where no method would heed them."""
-    if any(METHODS[name].takes_distribution for name in methods):
-        return
-    known = ", ".join(repr(m.name) for m in METHODS.values() if m.takes_distribution)
-    raise InputError(
-        f"conditional: method {methods[0]!r} takes no distribution given the features; leave "
-        f"conditional out, or take one of {known}"
-    )
+def _taking(flag: str) -> str:
+    """Names of the methods whose records have a flag."""
+    return ", ".join(repr(m.name) for m in METHODS.values() if getattr(m, flag))
 
 
 @takes_settings
@@ -122,10 +105,18 @@ def _errors(
     methods = ("dr",) if named is None else named
     for name in methods:
         one_of("method", name, METHODS)
-        if cause is not None:
-            _check_cause(METHODS[name])
-    if settings["conditional"] is not None:
-        _check_takes_distribution(methods)
+        if cause is not None and not METHODS[name].takes_cause:
+            raise InputError(
+                f"method {name!r} supports only one kind of event: it says nothing about censored "
+                "subjects who may have a competing event; with cause= take one of "
+                f"{_taking('takes_cause')}"
+            )
+    heeds = any(METHODS[name].takes_distribution for name in methods)
+    if settings["conditional"] is not None and not heeds:
+        raise InputError(
+            f"conditional: method {methods[0]!r} takes no distribution given the features; leave "
+            f"conditional out, or take one of {_taking('takes_distribution')}"
+        )
     one_of("loss", loss, LOSSES)
     preset, rule = Convention.of(convention), LOSSES[loss]
     if cause is not None or isinstance(predicted, IncidenceCurves):
