@@ -218,7 +218,8 @@ def _search(cell: BoardCell, problem: Problem, split: PreparedFold) -> dict[str,
     draws = [{}, *(draw(cell.model.name, rng) for _ in range(DRAWS - 1))]
     folds = SurvivalKFold(INNER_FOLDS, cell.integer("inner folds")).folds(split.y_train)
     task = Task.of(split.y_train, split.y_train, tau=problem.horizon)
-    losses, last = list[dict[str, float]](), UndefinedMetricError(_NO_LOSS)
+    losses = list[dict[str, float]]()
+    last: Exception = UndefinedMetricError(_NO_LOSS)
     for number, params in enumerate(draws):
         try:
             held_out = _held_out(cell, params, number, folds, problem, split)
