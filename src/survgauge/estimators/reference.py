@@ -237,7 +237,8 @@ class Reference:
     def theta(self, area: str, tail: str) -> float:
         """Mean of Kaplan-Meier (restricted to `tau` on a restricted reference)."""
         return self.cached(
-            (Reference, "theta", area, tail), lambda: self.rest(area)[0] + self.tail(tail)
+            (Reference, "theta", area, tail),
+            lambda: float(self.rest(area)[0]) + self.tail(tail),
         )
 
     def later_trapezoids(self, tail: str) -> Floats:

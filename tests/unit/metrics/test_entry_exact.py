@@ -241,7 +241,7 @@ def test_km_calibration_contributions_are_derivatives() -> None:
 
 def test_km_calibration_before_enough_are_at_risk() -> None:
     y, curves = naive.draw(1)
-    with pytest.raises(UndefinedMetricError, match="no time to look at"):
+    with pytest.raises(UndefinedMetricError, match="no time to cover"):
         sg.km_calibration(y, curves, tau=1e-9)
 
 
