@@ -178,8 +178,8 @@ def vector(
         array = numbers(values, argument).astype(np.float64, copy=False)
     if length is not None and array.size != length:
         raise InputError(
-            f"{argument} must have one entry per subject: {like} have {length}, "
-            f"{argument} has {array.size}"
+            f"{argument} must have one entry per subject: {like} "
+            f"{'have' if like.endswith('s') else 'has'} {length}, {argument} has {array.size}"
         )
     if finite and not all_finite(array):
         bad = np.flatnonzero(~np.isfinite(array))

@@ -96,7 +96,8 @@ def cause_code(cause: Any, names: Sequence[str], argument: str = "cause") -> int
 def _unnamed_codes(event: Any, refusal: InputError) -> tuple[Codes, int]:
     """Read codes 0, 1, 2, ...; where others are meant, the names of all causes have to say so."""
     array = to_numpy(event, "event")
-    if array.dtype == object and any(map(is_missing, array.flat)):
+    is_gap = array.dtype == object and any(map(is_missing, array.flat))
+    if is_gap or array.ndim != 1 or array.dtype.kind in "mM":
         raise refusal
     if array.dtype == object or array.dtype.kind not in "fiu" or not array.size:
         names = _names_in(array)

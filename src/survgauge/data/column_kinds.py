@@ -10,18 +10,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: Objects of Python that databases and Arrow give, by pandas' names of them.
+_NO_LEVELS = ("date", "datetime", "timedelta", "time", "decimal", "period", "interval")
+
+
 def kinds_of(X: pd.DataFrame) -> list[str]:
     """Tell for each column whether it holds a number, ordered levels or unordered levels."""
+    from pandas.api.types import infer_dtype
+
     seen: dict[Any, str | None] = {}  # by type: thousands of columns share a few
     kinds = []
-    for name, dtype in X.dtypes.items():
+    for number, (name, dtype) in enumerate(X.dtypes.items()):
         if dtype not in seen:
             seen[dtype] = _kind(dtype)
         kind = seen[dtype]
-        if kind is None:
+        held = infer_dtype(X.iloc[:, number]) if dtype == object else None
+        if kind is None or held in _NO_LEVELS:
             raise InputError(
-                f"column {name!r} must hold numbers, text or categories; got {dtype}. Drop it or "
-                f"turn it into a number first"
+                f"column {name!r} must hold numbers, text or categories; got {held or dtype}. Drop "
+                "it or turn it into a number first"
             )
         kinds.append(kind)
     return kinds

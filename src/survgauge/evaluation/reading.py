@@ -324,11 +324,16 @@ def labels_of(given: Any, n: int, argument: str) -> tuple[Any, Any]:
         raise InputError(
             f"{argument} must have one label per subject: {n}; got shape {labels.shape}"
         )
+    if labels.dtype.kind == "m":  # as objects, because whole numbers would have lost their unit
+        labels = labels.astype("m8[us]").astype(object)
     missing = np.flatnonzero([is_missing(label) for label in labels.tolist()])
     if missing.size:
         raise InputError(
             f"{argument} must have a label for every subject; it is missing in {numbered(missing)}"
         )
+    several = next((x for x in labels.tolist() if isinstance(x, list | tuple | np.ndarray)), None)
+    if several is not None:
+        raise InputError(f"{argument} must have one label per subject; got {shown(several)}")
     if labels.dtype.kind == "M" or isinstance(labels.flat[0], date):
         # As text, which is the same from every kind of column, here and in streams.
         labels = np.array([date_text(label) or label for label in labels], dtype=object)

@@ -94,13 +94,20 @@ class Scorer:
         """Say which metadata scikit-learn passes on: ``sample_weight``, ``entry``, ``cluster``.
 
         As for its own scorers: True passes on what is given by that name, a text what is given by
-        that one. Routing must be enabled, ``sklearn.set_config(enable_metadata_routing=True)``.
+        that one; what was requested before and is not named stays. Routing must be enabled,
+        ``sklearn.set_config(enable_metadata_routing=True)``.
         """
         for name, alias in requested.items():
             one_of("a requested argument of the scorer", name, _METADATA)
-            if not (alias is None or isinstance(alias, bool | str)):
+            is_name = isinstance(alias, str) and alias.isidentifier()
+            if not (alias is None or isinstance(alias, bool) or is_name):
                 raise InputError(f"{name} must be True, False, None or a name; got {alias!r}")
-        self.requested.clear()
+        config = need("sklearn", "metadata routing", "sklearn").get_config()
+        if not config["enable_metadata_routing"]:
+            raise InputError(
+                "set_score_request needs metadata routing, without which scikit-learn passes on "
+                "nothing to scorers: sklearn.set_config(enable_metadata_routing=True)"
+            )
         self.requested.update(requested)
         return self
 

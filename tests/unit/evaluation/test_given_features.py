@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date, time, timedelta
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
@@ -135,6 +138,18 @@ def test_text_that_does_not_vary_says_nothing():
 def test_features_of_the_test_set_are_named(change, said):
     with pytest.raises(sg.InputError, match=said):
         sg.evaluate(PREDICTED, TEST, X_test=change(X_TEST), metrics=["mae_hinge"])
+
+
+@pytest.mark.parametrize(
+    "value", [date(2020, 1, 1), time(12), Decimal("1.5"), timedelta(days=1)], ids=str
+)
+def test_objects_that_are_neither_numbers_nor_text_are_refused(value):
+    """Arrow and DuckDB give them as objects, of which each value became a category."""
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("sklearn")
+    train, test = (pa.table({"x": [value] * n, "arm": ["a"] * n}) for n in (150, 60))
+    with pytest.raises(sg.InputError, match="column 'x' must hold numbers, text or categories"):
+        sg.evaluate(PREDICTED, TEST, y_train=TRAIN, X_train=train, X_test=test, metrics=["mae_dr"])
 
 
 def test_columns_of_the_same_name_are_refused():

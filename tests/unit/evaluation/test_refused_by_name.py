@@ -43,6 +43,33 @@ def test_labels_of_two_kinds_are_not_merged(argument):
             sg.evaluate([2.0, 5, 7, 9], Y, metrics=["mae_hinge"], **{argument: labels})
 
 
+@pytest.mark.parametrize("argument", ["by", "cluster"])
+def test_a_label_is_one_value(argument):
+    """Lists ended in errors of NumPy, or were taken for groups without subjects."""
+    pd = pytest.importorskip("pandas")
+    for labels in ([[1]] * 4, [(1, "a"), (2, "b")] * 2, [np.array([1])] * 4):
+        with pytest.raises(sg.InputError, match=f"{argument} must have one label per subject; got"):
+            sg.evaluate([2.0, 5, 7, 9], Y, metrics=["mae_hinge"], **{argument: pd.Series(labels)})
+
+
+def test_durations_as_labels_keep_their_unit():
+    """The group of a day was called 86400000000000."""
+    labels = np.array([1, 1, 2, 2], "m8[D]").astype("m8[ns]")
+    ev = sg.evaluate([2.0, 5, 7, 9], Y, metrics=["mae_hinge"], by=labels)
+    assert [str(row["group"]) for row in ev.rows()] == ["None", "1 day, 0:00:00", "2 days, 0:00:00"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [[[1], [0], [1], [1]], np.eye(4, 2), 1, {"a": 1}, np.array([1, 0, 1, 1], "m8[D]")],
+    ids=["column", "matrix", "number", "mapping", "durations"],
+)
+def test_events_of_a_wrong_shape_or_kind_take_one_sentence(event):
+    with pytest.raises(sg.InputError, match=r"^event must (have 1 dim|be numb)") as error:
+        sg.Outcomes(Y[0], event)
+    assert "causes" not in str(error.value)
+
+
 def test_missing_labels_of_pandas_are_named():
     pd = pytest.importorskip("pandas")
     for missing in (pd.NA, pd.NaT, None, np.nan):

@@ -77,9 +77,7 @@ def test_sampling_weights_are_those_of_evaluate(unit):
     for row in ev.rows():
         sign = 1 if row["metric"] == "harrell" else -1
         assert found[row["metric"]] == pytest.approx(sign * row["value"], rel=1e-12)
-    with pytest.raises(
-        sg.InputError, match="sample_weight must have one entry per subject: y have"
-    ):
+    with pytest.raises(sg.InputError, match="sample_weight must have one entry per subject: y has"):
         sg.scorer(names)(model, X.iloc[test], y, sample_weight=weight[1:])
 
 
@@ -131,3 +129,25 @@ def test_set_output(library):
     assert model.predict_time(frame) == pytest.approx(
         sg.models.build("coxph").fit(plain, Y).predict_time(plain)
     )
+
+
+def test_a_later_request_keeps_the_earlier_ones():
+    """As those of scikit-learn's own scorers; weights were dropped without a word."""
+    scoring = sg.scorer("mae_hinge").set_score_request(sample_weight=True)
+    assert scoring.set_score_request(cluster="site") is scoring
+    asked = sklearn.utils.metadata_routing.get_routing_for_object(scoring).score.requests
+    assert asked == {"sample_weight": True, "entry": None, "cluster": "site"}
+
+
+def test_without_routing_a_request_is_refused():
+    with (
+        sklearn.config_context(enable_metadata_routing=False),
+        pytest.raises(sg.InputError, match="needs metadata routing"),
+    ):
+        sg.scorer("harrell").set_score_request(sample_weight=True)
+
+
+@pytest.mark.parametrize("alias", ["a b", "", "1st", np.array(["w"])])
+def test_an_alias_is_a_name(alias):
+    with pytest.raises(sg.InputError, match="entry must be True, False, None or a name; got"):
+        sg.scorer("harrell").set_score_request(entry=alias)

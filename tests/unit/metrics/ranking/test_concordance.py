@@ -497,7 +497,7 @@ def test_errors_say_what_to_do():
     y = ([2, 4, 6], [1, 1, 0])
     with pytest.raises(InputError, match="risk must not be NaN; it is for"):
         concordance_index(y, [1, np.nan, 2])
-    with pytest.raises(InputError, match="y_true have 3, risk has 2"):
+    with pytest.raises(InputError, match="y_true has 3, risk has 2"):
         concordance_index(y, [1, 2])
     curves = sg.SurvivalCurves([0, 5], [[1, 0.5]] * 3)
     with pytest.raises(InputError, match="concordance_td"):

@@ -36,7 +36,7 @@ BAD = {
     "inf": ([np.inf, 1, 1, 1, 1], {"method": "po"}, "predicted must be finite times; got inf"),
     "nan, within": ([np.nan, 1, 1, 1, 1], {}, "predicted must be finite; got nan for row 1"),
     "inf, within": ([1, 1, np.inf, 1, 1], {}, "predicted must be finite; got inf for row 3"),
-    "length": ([1, 2], {}, "one entry per subject: y_true have 5, predicted has 2"),
+    "length": ([1, 2], {}, "one entry per subject: y_true has 5, predicted has 2"),
     "text": (["a"] * 5, {}, "predicted must be numbers"),
     "method": (P, {"method": "magic"}, "method must be one of 'uncensored', 'hinge'"),
     "loss": (P, {"loss": "magic"}, "loss must be one of"),
