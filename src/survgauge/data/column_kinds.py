@@ -24,7 +24,7 @@ def kinds_of(X: pd.DataFrame) -> list[str]:
         if dtype not in seen:
             seen[dtype] = _kind(dtype)
         kind = seen[dtype]
-        held = infer_dtype(X.iloc[:, number]) if dtype == object else None
+        held = infer_dtype(X.iloc[:, number]) if dtype == "object" else None
         if kind is None or held in _NO_LEVELS:
             raise InputError(
                 f"column {name!r} must hold numbers, text or categories; got {held or dtype}. Drop "
