@@ -157,7 +157,7 @@ def test_what_is_left_out_under_delayed_entry_of_a_cause():
     left_out = [name for name in usual if name not in BOTH]
     assert {row["metric"] for row in ev.rows()} == {*usual} - {*left_out}
     said = next(w for w in ev.warnings if w.code == "knows-no-entry").message
-    assert "no delayed entry of a cause" in said
+    assert "do not support delayed entry of a cause" in said
     assert said.endswith(f": {', '.join(left_out)}")
     for name in {*OF_CAUSES} - {*BOTH}:
         with pytest.raises(sg.InputError, match=f"{name} supports? no delayed entry of a cause"):

@@ -37,13 +37,12 @@ WORDS = {
 ELSEWHERE = re.compile(
     r"sg\.Surrogates|`Surrogates|surrogate_times|estimators/surrogates|far-surrogates|\\psi"
 )
-#: The page that leads from old names to new ones has both.
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "RELEASING.md")),
     *(
         page
         for page in sorted(DOCS.rglob("*.md"))
-        if not {"_build", "_generated"} & set(page.parts) and page.name != "upgrade.md"
+        if not {"_build", "_generated"} & set(page.parts)
     ),
 ]
 

@@ -1,7 +1,7 @@
 r"""`survgauge audit`: find out how far metrics can be trusted on these data.
 
-Draw event and censoring times in scenarios where the truth is known, and say how far each metric is
-off and what a choice of models by it costs.
+Draw event and censoring times in scenarios where the truth is known, and report how far each metric
+is off and what choosing a model by it costs.
 
 Examples
 --------

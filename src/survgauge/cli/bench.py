@@ -1,18 +1,18 @@
 """`survgauge bench`: run an experiment that compares metrics with the truth.
 
 Run a plan: datasets x censoring x models x folds, with every true event time known. Finished cells
-are kept in a store; a run that was stopped goes on with --resume.
+are kept in a store; a stopped run continues with --resume.
 
 Plans that come with the package: demo (minutes), paper (hours), wide and truth (more hours).
 
 Examples
 --------
-what would run, and how much of it:
+show what would run:
   survgauge bench paper --list --models km,coxph
-the small plan, then a page of it:
+run the small plan, then make a page of it:
   survgauge bench demo --store run
   survgauge report run --html experiment.html
-go on with a run that was stopped:
+continue a stopped run:
   survgauge bench demo --store run --resume
 compare models on all datasets of the leaderboard:
   survgauge bench leaderboard --store run --out board

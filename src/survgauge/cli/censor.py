@@ -1,7 +1,7 @@
-r"""`survgauge censor`: censor the events of a dataset anew, keeping the truth.
+r"""`survgauge censor`: draw censoring for the events of a dataset and keep the truth.
 
-Make a semi-synthetic dataset: real events, drawn censoring times. Rows censored in the file shape
-the censoring and are left out.
+Make a semi-synthetic dataset: real events, drawn censoring times. Rows censored in the file
+determine the censoring and are left out.
 
 Examples
 --------

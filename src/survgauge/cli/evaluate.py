@@ -9,16 +9,16 @@ two models, with the training outcomes as reference:
       --pred cox=cox.csv --pred lr=lr.csv
 errors within five years, probabilities at one and five, and a report to send:
   ... --tau 1825 --time 365,1825 --unit days --html report.html
-outcomes that are called otherwise, rows in another order:
+other names of columns, rows in another order:
   ... --time-column days --event-column status --event-value dead --id patient
 chosen metrics, for the groups of a column:
   ... --metrics mae_within,uno,ibs --by hospital
 competing risks: the cause that matters, one file per model and cause:
   ... --cause relapse --causes relapse,death \
       --pred cox:relapse=cox_relapse.csv --pred cox:death=cox_death.csv
-subjects who were observed from an age on, and those still at risk at 60:
+delayed entry at some age; with --landmark 60, those still at risk at that age:
   ... --time-column age --entry age_at_entry [--landmark 60]
-as time goes by, within 5 and 10 years; the model was updated at 60 and 70:
+landmarks, within 5 and 10 years of each; the model was updated at 60 and 70:
   ... --landmark 60,70 --time 5,10 \
       --pred cox@60=cox60.csv --pred cox@70=cox70.csv
 events that were found at visits (columns lower and upper):

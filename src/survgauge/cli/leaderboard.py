@@ -1,11 +1,11 @@
-"""`survgauge leaderboard`: tasks for models fitted elsewhere, and their submission.
+"""`survgauge leaderboard`: write tasks for models fitted elsewhere, score submissions.
 
 Write the tasks of a leaderboard, submit predictions that were made for them, or write the page.
 Models in Python are run by survgauge bench leaderboard.
 
 Examples
 --------
-tasks of a run, for R or whatever else; then check and score what was predicted:
+write the tasks of a run, for R or other languages; then check and score the predictions:
   survgauge leaderboard tasks --store run --out tasks
   survgauge leaderboard submit --name mine --pred predictions --store run --out board
 the page and tables of a run:

@@ -34,7 +34,7 @@ the times in the header.
 
 {commands}
 
-'survgauge COMMAND --help' has the arguments and examples of a command."""
+'survgauge COMMAND --help' lists the arguments of a command, with examples."""
 
 
 class _Help(argparse.HelpFormatter):
@@ -93,7 +93,7 @@ examples:
         --pred cox=cox.csv --pred lr=lr.csv
     survgauge bench demo
 
-'survgauge COMMAND --help' has the arguments and examples of a command.""",
+'survgauge COMMAND --help' lists the arguments of a command, with examples.""",
     )
     parser.add_argument("--version", action="version", version=f"survgauge {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")

@@ -14,11 +14,11 @@ from typing import Any
 #: What the files look like, for the help of commands that read them.
 FILES = """\
 Outcome files (CSV or Parquet) have the columns time and event (1: event, 0: censored) and one row
-per subject, or the columns lower and upper: the event lies between them (where upper is inf, it
-had not been seen by lower). A prediction file has one row per subject of --test, in the same
-order, and one of:
+per subject, or the columns lower and upper: the event lies between them (upper is inf if no event
+was seen by lower). A prediction file has one row per subject of --test, in the same order, and one
+of:
   time        one column: a predicted time
-  risk        one column: a score, higher meaning sooner
+  risk        one column: a score; higher means an earlier event
   0,30,60,... curves: the header holds the times, a row the probabilities of
               being event-free at these times
 Curves may also have their times in the first column and one column per subject, as the frames of

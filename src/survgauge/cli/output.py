@@ -68,7 +68,7 @@ def present(
     columns = width()
     write_lines((whole if args.all else screen)(result, columns))
     if not (args.unit or args.all):
-        write_lines([("Times are in the unit of the data; --unit days would name it.", "dim")])
+        write_lines([("Times are in the unit of the data; name it, as in --unit days.", "dim")])
     if args.html:
         write_lines([("", ""), (f"Report: {args.html}", "bold")])
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from .._tools.text import number, relation
@@ -36,6 +37,8 @@ NOBODY = "The metric to judge by has no value for all subjects together."
 _UNSEEN = "No {} was observed among the test subjects, so they do not tell which model is better."
 #: How many models are named, and how many are told one by one, with intervals and p-values.
 _MOST_MODELS, _ONE_BY_ONE = 4, 2
+#: Titles that begin with a name or a letter that stands for one, also within a sentence.
+_NAME = re.compile(r"Brier|\w+'s|Royston|Turnbull|[A-Z]([A-Z]|\W)")
 
 
 def verdict_sentences(data: dict[str, Any]) -> list[str]:
@@ -192,8 +195,9 @@ class _Words:
         if len(best) > 2:
             first, *rest = (s.model for s in best)
             rank = "has the smallest error" if self.in_time else "has the best value"
-            every = len(rest) > _ONE_BY_ONE and len(rest) == len(self.v.others)
-            them = f"any of the {len(rest)} other models" if every else listed(rest)
+            ties, many = len(rest), len(self.v.others)
+            them = f"{ties} of the {many} other models" if ties > _MOST_MODELS else listed(rest)
+            them = f"any of the {many} other models" if ties == many > _ONE_BY_ONE else them
             who = f"{first} {rank}, with {self._difference()} from {them}"
             return f"{who}{self._tie()}: {self._measured('their')} {self._values()}."
         one = best[0]
@@ -250,7 +254,10 @@ class _Words:
             words = EventWords.of(self.data["support"])
             until = "" if words.cause is None else f" until {words.the_event}"
             return f"{first} predicted times{of if of != ' of model' else ''}{until} are off by"
-        return f"{self.title}{of}{self.when} is"
+        title = self.title
+        if whose == "its":
+            title = f"its {title if _NAME.match(title) else title[0].lower() + title[1:]}"
+        return f"{title}{of}{self.when} is"
 
     def _on_average(self) -> str:
         """Say of an error in time that it is a mean, and up to which time."""
@@ -365,7 +372,7 @@ class _Words:
         same = [standing.model for standing in v.best if standing.model in twins(self.data)]
         if same:
             words = EventWords.of(self.data["support"])
-            found.append(f"{listed(same)} predicts what {words.baseline} predicts: the baseline.")
+            found.append(f"The predictions of {listed(same)} are those of {words.baseline}.")
         if self.data["confidence"] is None and v.others:
             found.append("No intervals were asked for, so these differences are not tested.")
         if v.unsettled and not v.withheld:

@@ -155,7 +155,8 @@ def constant_note(rows: Iterable[dict[str, Any]]) -> list[str]:
     if not names or not ranked or len({row["model"] for row in rows}) < 2:
         return []
     verb = "predicts" if len(names) == 1 else "predict"
-    return [f"{listed(names)} {verb} the same for everybody and so cannot be best in calibration."]
+    told = "the same for every subject and therefore cannot be best in calibration"
+    return [f"{listed(names)} {verb} {told}."]
 
 
 def _constant(rows: Iterable[dict[str, Any]]) -> dict[tuple[Any, str], None]:

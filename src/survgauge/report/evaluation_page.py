@@ -194,7 +194,7 @@ def _about(data: dict[str, Any]) -> Markup:
         "Censored": f"{100 * censored:.0f} %",
         "Median follow-up": _time(data, support.get("median_follow_up")),
         "Horizon tau": _time(data, support.get("tau")),
-        "Supported until": _time(data, support["horizon"]),
+        "Supported up to": _time(data, support["horizon"]),
         "Clusters": f"{support['clusters']:,}" if "clusters" in support else None,
         "Sampling weights": f"worth {support['effective_subjects']:,.0f} subjects of equal weight"
         if "effective_subjects" in support
@@ -341,9 +341,9 @@ def _provenance(data: dict[str, Any]) -> Markup | None:
 _HEADS = {"max bias": "Largest bias", "rmse": "RMSE", "tau": "Kendall's tau"}
 #: What begins the section on landmarks.
 _LANDMARKS = (
-    "At each landmark those are evaluated who are at risk then, with predictions given being "
-    "event-free then. Horizons count from the landmark. A gap says that the data do not support "
-    "the horizon."
+    "At each landmark we evaluate the subjects who are at risk then, with predictions given that "
+    "they are event-free. Horizons count from the landmark. A gap means that the data do not "
+    "support the horizon."
 )
 
 

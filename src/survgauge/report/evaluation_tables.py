@@ -128,11 +128,11 @@ def glance(data: dict[str, Any]) -> Markup:
 
 def _legend(data: dict[str, Any]) -> str:
     """Say what stands in a table, and what its marks mean."""
-    told = "Value" if data["confidence"] is None else "Value with interval"
+    told = "Values" if data["confidence"] is None else "Values with intervals"
     if len(data["models"]) > 1:
-        told += "; bold: the best one of a column"
+        told += "; bold: best of the column"
     if len(data["models"]) > 1 and data["confidence"] is not None:
-        told += f", grey: clearly worse (adjusted p below {1 - data['confidence']:.2g})"
+        told += f"; grey: clearly worse than it (adjusted p below {1 - data['confidence']:.2g})"
     return f"{told}."
 
 
@@ -479,7 +479,7 @@ def evaluation_card(data: dict[str, Any]) -> Markup:
         body.append(tag("tr", *line))
     said = [f"{support['subjects']:,} test subjects, {counted_events(support, ',')}"]
     if len(data["models"]) > 1:
-        said.append("bold: the best one of a column")
+        said.append("bold: best of the column")
     if data["warnings"]:
         said.append(f"{counted(warnings_of(data))} in .warnings")
     if len(data["models"]) > _MOST_MODELS:

@@ -36,7 +36,7 @@ def test_it_is_not_marked_in_calibration(ev: sg.Evaluation) -> None:
 
 
 def test_terminal_and_page_say_why(ev: sg.Evaluation) -> None:
-    told = "km predicts the same for everybody and so cannot be best in calibration."
+    told = "km predicts the same for every subject and therefore cannot be best in calibration."
     assert told in " ".join(str(ev).split())
     assert told in evaluation_html(ev)
 

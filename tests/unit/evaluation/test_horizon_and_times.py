@@ -80,7 +80,7 @@ def test_times_past_the_support_are_read_once_and_named():
     horizon = ev.support["horizon"]
     assert [row["time"] for row in by_cell(ev.rows(), model="a", metric="auc")] == [9.0, horizon]
     (said,) = [w.message for w in ev.warnings if w.code == "time-past-horizon"]
-    assert "after 20, the last that the data support" in said
+    assert "the data support times up to 20, which is used in place of" in said
     assert said.endswith(": 200 and 300")
     late = in_memory(COLUMNS, Y_TRAIN, time=[9.0, 200.0], on_unsupported="nan", metrics=["auc"])
     assert [row["time"] for row in by_cell(late.rows(), model="a")] == [9.0, 200.0]

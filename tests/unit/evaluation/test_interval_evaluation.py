@@ -110,7 +110,7 @@ def test_baseline_is_turnbull_for_everybody(ev):
 
 
 def test_verdict_text_page_and_plots(ev, tmp_path):
-    assert ev.verdict.startswith("true is best: Interval log-likelihood")
+    assert ev.verdict.startswith("true is best: its interval log-likelihood")
     assert "Kaplan-Meier" not in ev.verdict
     assert "120 subjects" in ev.to_text()
     page = ev.to_html(tmp_path / "page.html").read_text(encoding="utf-8")

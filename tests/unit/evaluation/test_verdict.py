@@ -199,7 +199,7 @@ def test_ranks_and_probabilities() -> None:
         "It is 0.100 better than b (95 % CI 0.0804 to 0.120, p < 0.001)."
     )
     first = told(values, 0.01, metric="uno", tau=500.0)[0]
-    assert first.startswith(f"a is best: {REGISTRY['uno'].title} up to 500 days is 0.750 (")
+    assert first.startswith(f"a is best: its {REGISTRY['uno'].title} up to 500 days is 0.750 (")
     assert told({"a": 0.1, "b": 0.2}, 0.01, metric="ibs")[0].startswith("a is best: ")
 
 

@@ -84,7 +84,7 @@ def test_errors_past_the_follow_up_are_told():
     y = (np.minimum(t, 8.0), t <= 8.0)  # administrative: nobody is seen past 8
     ev = sg.evaluate(t, y, y_train=y, metrics=["mae_ipcw_d"])
     (found,) = (w for w in ev.warnings if w.code == "mean-weight")
-    assert "outlive the follow-up, are missing" in found.message
+    assert "survive beyond the follow-up, are missing" in found.message
     assert "set `tau`" in marked_advice("mean-weight", "mae_ipcw_d", ev.support)
     ev = sg.evaluate(t, y, y_train=y, metrics=["mae_ipcw_d"], tau=7.0)
     assert "mean-weight" not in {w.code for w in ev.warnings}

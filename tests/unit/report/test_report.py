@@ -378,7 +378,7 @@ def test_the_page_says_what_ici_chance_alone_would_give(tmp_path):
     [smooth] = (f for f in page.data["figures"] if f["id"] == "calibration-panel")
     [panel] = smooth["specs"][0]["panels"]
     assert panel["title"].endswith(f"(by chance {number(expected, 2)})")
-    assert "what chance alone gives a perfectly calibrated model" in page.text
+    assert "what a perfectly calibrated model has by chance" in page.text
 
 
 # -- tables that mark what matters, groups, samples ------------------------------------------------

@@ -63,8 +63,8 @@ def audit(record: dict[str, Any]) -> Display:
     chart = Chart(
         f"Audit: which {ASKS.get(asks, asks)} can be trusted",
         "Each mark is a scenario in which event and censoring times were drawn, so that the "
-        "truth is known. The loss says how far the true error of the model that a metric picks "
-        "lies above that of the best model. Biases above "
+        "truth is known. The loss is the excess of the true error of the model that a metric "
+        "picks over that of the best model. Biases above "
         f"{100 * record['max_bias']:g} % are shaded. Hollow marks are scenarios with dependent "
         "censoring.",
         tuple(panels),

@@ -140,10 +140,10 @@ def calibration_panel(
         "Calibration",
         f"Observed against predicted probability of {words.the_event}; on the dashed line they "
         "are equal. The curve is smooth; points are groups of equally many subjects by predicted "
-        f"risk ({words.risk}){level}. The bars below count predictions: upwards of subjects with "
-        f"{words.the_event} by then, downwards of the others. O/E is observed over expected "
-        "events, slope the calibration slope (both best at 1). ICI is the mean distance from the "
-        "dashed line; in brackets, what chance alone gives a perfectly calibrated model.",
+        f"risk ({words.risk}){level}. The bars below count predictions: upwards for subjects with "
+        f"{words.the_event} by then, downwards for the others. O/E (observed over expected events) "
+        "and the calibration slope are best at 1. ICI is the mean distance from the dashed line; "
+        "the number in brackets is what a perfectly calibrated model has by chance.",
         tuple(_panel(ev, model, parts, when, end, len(ev.predictions) > 1)
               for model, parts in found.items()),
         columns=columns, shared="y", width=3.5 * columns, left_out=left_out,
@@ -349,7 +349,7 @@ def d_calibration_bins(
         rest = "censored or other cause, spread"
         told = (
             f" Probabilities are those that the predicted hazard of {words.event} alone would "
-            "give; who had an event of another cause is censored for it."
+            "give; subjects with an event of another cause are censored."
         )
     found = measure_each(usable, left_out, "D-calibration", compute)
     results = [result for result, *_ in found.values()]

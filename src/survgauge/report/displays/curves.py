@@ -273,9 +273,9 @@ def _of_groups(
     words = _words(ev, found[0].code)
     what = words.estimate if found[0].code is None else "Incidence"
     told = (
-        f"Steps are {words.estimate} of the groups, dashed lines the mean of the curves predicted "
-        "for them. A dashed line close to its steps means that the predicted risk of the group is "
-        "right. The p-value is that of a test between all groups of a panel."
+        f"Steps are the {words.estimate} estimates of the groups, and dashed lines their mean "
+        "predicted curves. If a dashed line is close to its steps, the predicted risk of the group "
+        "is right. The p-value is that of a test between all groups of a panel."
     )
     return _chart(ev, f"{what} by {by}", told, panels, table, left_out=left_out, notes=notes)
 

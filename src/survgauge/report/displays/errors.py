@@ -134,9 +134,9 @@ def errors(
     below = Axis.time(ev.unit, "Observed time", float(edges[0]), float(edges[-1]))
     chart = Chart(
         "Error by status and over time",
-        "Mean absolute error of the subjects whose event time is known and of the censored ones "
+        "Mean absolute error of subjects with known event times and of censored subjects "
         f"({counted}), and by observed time. Errors depend on the time for good models too, "
-        "because subjects with very early or late events were rightly predicted nearer to the "
+        "because predictions for subjects with very early or late events are rightly closer to the "
         "middle.",
         (
             Panel(error, Axis(), tuple(points), rows=tuple(Row((Model(m),)) for m in found),
@@ -265,8 +265,8 @@ def predicted_actual(ev: Source, *, model: str | None = None, method: str = "po"
     )
     chart = Chart(
         "Predicted against actual",
-        "Predictions on the dashed line are right. Each censored subject is an arrow from its "
-        f"censoring time to the time that it is counted as ({METHODS[method].title}).",
+        "Predictions on the dashed line are right. An arrow leads from the censoring time of a "
+        f"subject to its imputed time ({METHODS[method].title}).",
         (panel,),
     )
     part = {"model": name, "subject": numbers, "predicted": predicted, "time": y.time,
@@ -341,7 +341,7 @@ def imputed_times(ev: Source, *, methods: Iterable[str] | str | None = None) -> 
     rows = np.flatnonzero(~y.event & (y.weight > 0))
     if not rows.size:
         raise InputError(
-            "imputed times stand for censored subjects, and these outcomes have none"
+            "imputed times replace censored times, and these outcomes have none"
             + ("" if task.tau is None else f" up to tau = {task.tau:g}")
         )
     rows = rows[np.argsort(y.time[rows], kind="stable")]
@@ -375,10 +375,10 @@ def imputed_times(ev: Source, *, methods: Iterable[str] | str | None = None) -> 
     own = Rule("diagonal", label="censoring time")
     chart = Chart(
         "Imputed times",
-        "The time that a censored subject is counted as and its weight, by method. On the dashed "
-        "line it is its censoring time.",
+        "Imputed times of censored subjects and their weights, by method. On the dashed line the "
+        "imputed time is the censoring time.",
         (
-            Panel(below, Axis.time(ev.unit, "Counted as", 0), (*drawn("counted"), own, *ends),
+            Panel(below, Axis.time(ev.unit, "Imputed time", 0), (*drawn("counted"), own, *ends),
                   height=2.35),
             Panel(below, Axis("Weight", low=0, high=1.03), (*drawn("weight"), *ends), height=1.0),
         ),
@@ -517,8 +517,8 @@ def subjects(
     chart = Chart(
         "Predicted curves of single subjects",
         "The curves that the models predicted for a few subjects, and what happened to them. A "
-        "solid vertical line is an event; after a dotted line the subject was not observed any "
-        "more. Predicted times past an axis are at its end. Rows of the test data count from 1.",
+        "solid vertical line is an event; a dotted one is the time of censoring. Predicted times "
+        "past an axis are at its end. Rows of the test data count from 1.",
         tuple(panels),
         columns,
         "y",

@@ -210,8 +210,8 @@ def _forest(
         caption = "Each dot is a value, and each line its interval."
         return Display(Chart("Metric with interval", caption, tuple(panels), **layout), values)
     caption = (
-        "A mark is the value of a model in a group of subjects, the line its interval. A tick is "
-        f"{words.estimate} of the reference set, predicted for everybody in the group."
+        "A mark is the value of a model in a group of subjects, and a line its interval. A tick is "
+        f"the value of {words.estimate} of the reference set, predicted for the whole group."
     )
     whole, notes = len({r["model"] for r in values if np.isfinite(r["value"])}), []
     if len(drawn) < whole:
@@ -405,12 +405,12 @@ def differences_of(
         side,
         tuple(_pair(row, bool(sure)) for row, sure in zip(rows, clear, strict=True)),
         height=1.0 + 0.2 * len(rows),
-        note=f"{side.capitalize()} ({metric.name}).",
+        note=f"{side.capitalize()}.",
     )  # fmt: skip
     few = f"{len(rows)} of {len(values)} pairs: those of the best model"
     chart = Chart(
         "Paired differences",
-        "Difference between two models on the same subjects. Intervals and p-values are adjusted "
+        "Differences between two models on the same subjects. Intervals and p-values are adjusted "
         "for the number of pairs.",
         (panel,),
         width=5.4,

@@ -68,7 +68,7 @@ def _words(kind: str, event: EventWords) -> tuple[str, str, str, str]:
             "Brier score (lower is better)",
             f"{event.estimate} (reference)",
             f"Squared error of the predicted probability of {free}; lower is better. "
-            f"{event.estimate} predicts the same curve for everybody.",
+            f"{event.estimate} predicts the same curve for every subject.",
         )
     whom = "an event" if event.cause is None else event.the_event
     return (
@@ -279,7 +279,7 @@ def landmarks(record: dict[str, Any], metric: str | None = None) -> Display:
     chart = Chart(
         f"{known.title} over landmarks",
         f"{known.title} for those at risk at each landmark, by the horizon since then, with "
-        f"intervals.{better.get(known.direction, '')} A gap says that the data do not support the "
+        f"intervals.{better.get(known.direction, '')} A gap means that the data do not support the "
         "horizon.",
         tuple(panels),
         columns=min(len(panels), 2),
@@ -350,7 +350,7 @@ def support(ev: Source, *, times: Any = None) -> Display:
     )
     chart = Chart(
         "Follow-up",
-        "Number of subjects who are still followed, and probability G of not being censored yet.",
+        "Number of subjects still under observation, and probability G of not being censored yet.",
         (counts, share),
         shared="x",
     )
