@@ -160,9 +160,9 @@ write_outcomes <- function(y, train, by, cluster, sample_weight, folder, describ
   )
 }
 
-# The argument that gave a column; groups have names of their own.
+# The argument that gave a column; groups have names of their own, but for a vector.
 argument_of <- function(column) {
-  switch(column, .cluster = "cluster", .weight = "sample_weight", column)
+  switch(column, .cluster = "cluster", .weight = "sample_weight", group = "by", column)
 }
 
 # Outcomes with columns beside them, which the argument `called` gave.

@@ -23,11 +23,14 @@ in_words_of_r <- function(text) {
   strsplit(text, "\n", fixed = TRUE)[[1]]
 }
 
-# A data frame without its nested columns; missing numbers are NA_real_ rather than logical.
+# A data frame without its nested columns; missing numbers are NA_real_ rather than logical. JSON has
+# "inf" for infinity, for which jsonlite makes text of all numbers of the column.
 flat <- function(table) {
   if (!is.data.frame(table)) {
     return(data.frame())
   }
+  infinite <- vapply(table, function(x) is.character(x) && any(x %in% c("inf", "-inf")), logical(1))
+  table[infinite] <- lapply(table[infinite], utils::type.convert, as.is = TRUE)
   single <- vapply(table, function(x) is.atomic(x), logical(1))
   table <- table[single]
   empty <- vapply(table, function(x) is.logical(x) && all(is.na(x)), logical(1))

@@ -6,6 +6,14 @@ skip_without_command <- function() {
   }
 }
 
+# Some covariates need an extra of the command, without which it says so.
+skip_without_extra <- function(code) {
+  tryCatch(code, survgauge_error = function(e) {
+    skip_if(grepl("needs an extra", conditionMessage(e)), conditionMessage(e))
+    stop(e)
+  })
+}
+
 veterans <- function() {
   data <- veteran[order((seq_len(nrow(veteran)) * 37) %% 137), ]
   train <- data[1:90, ]
