@@ -205,7 +205,7 @@ def tests(results: Results) -> str:
 def differences(results: Results) -> str:
     """Coverage of differences from the right model, and how often the sign is wrong."""
     lines = []
-    for name in [n for n in _main_metrics(results) if REGISTRY[n].ranks_models]:
+    for name in [n for n in (*_main_metrics(results), "ici") if REGISTRY[n].ranks_models]:
         pair = "wrong - right" if REGISTRY[name].family == "ranking" else "late - right"
         cells = [
             by_size(results, "interval", COVERAGE, metric=name, model=pair, column=c)

@@ -124,3 +124,34 @@ def rows_of(table: Any, rows: Any) -> Any:
     if hasattr(table, "iloc"):
         return table.iloc[rows]
     return table.take(rows) if is_arrow(table) else table[rows]
+
+
+def refuse_other_order(
+    rows: Any, argument: str, others: Mapping[str, Any], curves: bool = False
+) -> None:
+    """Refuse tables that have the row labels of `rows` in another order, as rows go by position.
+
+    Labels that are other ones say nothing, and most tables have none. Frames of `curves` have
+    subjects in their columns.
+
+    >>> refuse_other_order([1.0, 2.0], "y_test", {"by": ["f", "m"]})
+    """
+    expected = _row_labels(rows[0] if isinstance(rows, tuple) and rows else rows)
+    for name, given in others.items():
+        found = None if expected is None else _row_labels(given, curves)
+        if found is None or len(found) != len(expected) or found.equals(expected):
+            continue
+        if found.isin(expected).all() and expected.isin(found).all():
+            raise InputError(
+                f"{name} must have the subjects in the order of {argument}: it has the same row "
+                "labels in another order, and rows are matched by position; sort one like the "
+                "other, as .loc does, or drop the labels with .to_numpy() where the order is right"
+            )
+
+
+def _row_labels(obj: Any, curves: bool = False) -> Any:
+    """Return the labels of subjects in a series or frame of pandas; None: it is neither."""
+    index = getattr(obj, "index", None)
+    if not hasattr(index, "get_indexer"):
+        return None
+    return obj.columns if curves and hasattr(obj, "columns") else index

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, Ints, probability, vector
-from .._tools.frames import in_memory
+from .._tools.frames import in_memory, refuse_other_order
 from .._tools.random import check_seed
 from .._tools.running import chunks, in_order, steps
 from .._tools.writing import call_text, provenance
@@ -51,6 +51,7 @@ from .columns import CHUNK_ROWS, ChunkPlan, Columns, Part, chunk_rows, part_of
 from .data_support import SubjectCounts, support_of
 from .finish import Group
 from .reading import (
+    OF_TEST,
     at_landmark,
     columns_of,
     distributions_given,
@@ -196,6 +197,11 @@ def evaluate(
     given = dict(locals())
     made = provenance(call_text(evaluate, given))
     check_unit(unit)
+    models = named_models(predictions)
+    named = {f"predictions of {name!r}": obj for name, obj in models.items()}
+    refuse_other_order(y_test, "y_test", named, curves=True)
+    refuse_other_order(y_test, "y_test", {name: given[name] for name in OF_TEST})
+    refuse_other_order(y_train, "y_train", {"X_train": X_train})
     if isinstance(y_test, IntervalOutcomes):
         refuse_settings(evaluate, given)
     if landmark is not None:
@@ -216,7 +222,7 @@ def evaluate(
     y, y_train = read_outcomes(y_test, y_train, cause, unit)
     if X_test is not None or conditional is not None:
         refuse_late_entry(y, y_train, X_train, X_test, conditional)
-    parsed = read_predictions(named_models(predictions), y, cause, unit)
+    parsed = read_predictions(models, y, cause, unit)
     if confidence is not None:
         probability(confidence, "confidence")
     weight = None if sample_weight is None else sampling_weights(sample_weight, y)

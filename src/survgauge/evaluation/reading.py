@@ -31,7 +31,7 @@ TAKEN = (
 )  # fmt: skip
 _DATA = ("predictions", "y_test", "y_train")
 #: Arguments of `evaluate` with one entry per test subject.
-_OF_TEST = ("sample_weight", "cluster", "by", "X_test")
+OF_TEST = ("sample_weight", "cluster", "by", "X_test")
 
 
 def read_outcomes(
@@ -436,7 +436,7 @@ def at_landmark(given: dict[str, Any]) -> tuple[dict[str, Any], EvaluationWarnin
         kept["y_train"] = train, _at_risk(train, s, "y_train")
     if given.get("conditional") is not None:
         raise InputError("landmark does not go with conditional; pass X_train and X_test instead")
-    for side, names in (("y_train", ("X_train",)), ("y_test", _OF_TEST)):
+    for side, names in (("y_train", ("X_train",)), ("y_test", OF_TEST)):
         if side in kept:
             whole, rows = kept[side]
             more[side] = whole.from_landmark(s, asked)

@@ -220,3 +220,49 @@ def test_queries_that_fail_are_named():
 def test_a_frame_of_pandas_with_predicted_times():
     with pytest.raises(sg.InputError, match=r"pass the column, frame\['said'\]"):
         sg.evaluate(FRAME[["said"]], FRAME)
+
+
+CURVES_BY_ROW = pd.DataFrame(CURVES.to_numpy().T, index=[50.0, 100.0, 200.0], columns=FRAME.index)
+SHUFFLED = np.random.default_rng(1).permutation(N)
+
+
+@pytest.mark.parametrize(
+    ("argument", "given"),
+    [
+        ("predictions of 'm'", {"predictions": {"m": FRAME["said"].iloc[SHUFFLED]}}),
+        ("predictions of 'm'", {"predictions": {"m": CURVES_BY_ROW.iloc[:, SHUFFLED]}}),
+        ("by", {"by": FRAME["sex"].iloc[SHUFFLED]}),
+        ("by", {"by": FRAME[["sex"]].iloc[SHUFFLED]}),
+        ("cluster", {"cluster": FRAME["site"].iloc[SHUFFLED]}),
+        ("sample_weight", {"sample_weight": FRAME["said"].iloc[SHUFFLED]}),
+        ("X_test", {"X_test": FRAME[["x"]].iloc[SHUFFLED]}),
+        ("X_train", {"X_test": FRAME[["x"]], "X_train": FRAME[["x"]].iloc[SHUFFLED]}),
+    ],
+)
+@pytest.mark.parametrize("frame", [True, False])
+def test_the_same_labels_in_another_order_are_refused(argument, given, frame):
+    y = FRAME if frame else (FRAME["time"], FRAME["event"])
+    asked = {"predictions": FRAME["said"], "metrics": "mae_within", "y_train": y, **given}
+    with pytest.raises(sg.InputError, match=f"{argument} must have the subjects in the order of y"):
+        sg.evaluate(y_test=y, **asked)
+
+
+def test_an_error_in_time_refuses_another_order_too():
+    y = FRAME["time"], FRAME["event"]
+    for given in (FRAME["said"], CURVES_BY_ROW):
+        other = given.iloc[SHUFFLED] if given.ndim == 1 else given.iloc[:, SHUFFLED]
+        assert sg.mae(y, given, tau=100) > 0
+        with pytest.raises(sg.InputError, match="predicted must have the subjects in the order"):
+            sg.mae(y, other, tau=100)
+    with pytest.raises(sg.InputError, match="true_time must have the subjects in the order"):
+        sg.mae(y, FRAME["said"], method="true", true_time=FRAME["time"].iloc[SHUFFLED])
+
+
+@pytest.mark.parametrize("labels", [range(N), range(N - 1, -1, -1), ["a"] * N, range(5, N + 5)])
+def test_other_labels_say_nothing(labels):
+    """Also the same ones in the same order, some twice, and predictions without labels."""
+    y = FRAME.set_axis(labels)
+    expected = sg.mae(FRAME, FRAME["said"].to_numpy())
+    assert sg.mae(y, FRAME["said"].set_axis(labels)) == expected
+    assert sg.mae(y, FRAME["said"].set_axis(range(9, N + 9))) == expected
+    assert sg.mae(y, FRAME["said"].to_numpy()) == expected

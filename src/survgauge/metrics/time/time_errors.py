@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Floats, vector
+from ..._tools.frames import refuse_other_order
 from ...data.adapters import as_curves_named, is_flat
 from ...data.curves import SurvivalCurves
 from ...data.incidence import IncidenceCurves
@@ -118,6 +119,8 @@ def _errors(
             f"conditional out, or take one of {_taking('takes_distribution')}"
         )
     one_of("loss", loss, LOSSES)
+    numbers = {"sample_weight": sample_weight, "true_time": true_time}
+    refuse_other_order(y_true, "y_true", {"predicted": predicted} | numbers, curves=True)
     preset, rule = Convention.of(convention), LOSSES[loss]
     if cause is not None or isinstance(predicted, IncidenceCurves):
         # Of this cause 1 - incidence is the probability of being free of it.
