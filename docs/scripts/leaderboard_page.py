@@ -146,7 +146,7 @@ def datasets(data: Record) -> str:
             row["source"], row["licence"].replace("|", "or"),
             f"{row['n']:,}" + (f" of {row['subjects_before']:,}" if row["subsampled"] else ""),
             str(row["events"]), f"{100 * row['censored']:.0f} %", str(row["features"]),
-            f"{row['horizon']:.4g} {row['unit']}",
+            f"{row['horizon']:.4g} {LISTED[row['name']].unit}",
         ]
         for row in data["datasets"]
     ]  # fmt: skip
@@ -164,9 +164,19 @@ def failures(data: Record) -> str:
     return table(["model", "settings", "dataset", "folds", "message"], rows)
 
 
+def command(data: Record) -> str:
+    """One command that fits what the store holds, in however many runs it was fitted."""
+    tuned = dict.fromkeys(row["model"] for row in data["tuning"])
+    words = ["survgauge bench leaderboard --store run", f"--models {','.join(data['models'])}"]
+    if tuned:
+        words += [f"--settings {','.join(data['views'])}", f"--tune {','.join(tuned)}"]
+    return " \\\n    ".join(words)
+
+
 def page(data: Record) -> str:
     about = data["about"]
     view = "default"
+    fast = [c for c in data["costs"] if c["settings"] == view and (c["fit"] or 0.0) < 1.0]
     parts = {
         "answers": answers(data, view),
         "standings": standings(data, view),
@@ -183,6 +193,8 @@ def page(data: Record) -> str:
         "count": str(len(data["models"])),
         "count of datasets": str(len(data["datasets"])),
         "truth datasets": ", ".join(f"`{name}`" for name in data["truth_datasets"]),
+        "command": command(data),
+        "fast": f"{sum(c['total'] for c in fast) / 60:.0f}",
         "hours": f"{about['seconds_of_fits'] / 3600:.1f}",
     }
     text = TEMPLATE.read_text(encoding="utf-8")

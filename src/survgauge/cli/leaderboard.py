@@ -15,11 +15,13 @@ the page and tables of a run:
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._tools.writing import write_atomically
 from ..errors import InputError
 from .inputs import names, refuse_options
 
@@ -136,9 +138,13 @@ def _page(args: argparse.Namespace) -> int:
 
 
 def _write(board: Board, out: str) -> None:
-    """Write tables and the page."""
-    place = board.save(out)
-    page = board.to_html(place / PAGE)
+    """Write tables, the page, and what it shows as JSON."""
+    from ..bench.leaderboard.standings import leaderboard_content
+    from ..report import leaderboard_page
+
+    place, shown = board.save(out), leaderboard_content(board)
+    write_atomically(place / "leaderboard.json", json.dumps(shown, indent=1) + "\n")
+    page = write_atomically(place / PAGE, leaderboard_page(shown))
     print(f"tables written to {place}, the page to {page}")
 
 
@@ -152,16 +158,14 @@ def _tell(board: Board) -> None:
     main = board.averaged().scores
     main = main[main["track"] == "main"]
     by = ["model", "settings"]
-    ratio = main.assign(ratio=np.log1p(-main["skill"])).pivot_table(
-        index=by, columns="metric", values="ratio", aggfunc="mean"
-    )
-    table = -np.expm1(ratio)  # as on the page: of the mean logarithm of the ratio
+    ratio = main.assign(ratio=np.log1p(-main["skill"])).groupby([*by, "metric"])["ratio"].mean()
+    table = -np.expm1(ratio.unstack())  # as on the page: of the mean logarithm of the ratio
     table["uno"] = main[main["metric"] == "uno"].groupby(by)["value"].mean()
-    counts = main.groupby(by)["dataset"].nunique()
+    counts = main[main["value"].notna()].groupby(by)["dataset"].nunique()
     asked = METRICS[:3]  # mae_within, ibs, uno
     table = table.reindex(columns=list(asked)).sort_values("mae_within", ascending=False)
     rows = [
-        [*map(str, key), str(counts[key]), *(_number(row[m]) for m in asked)]
+        [*map(str, key), str(counts.get(key, 0)), *(_number(row[m]) for m in asked)]
         for key, row in table.iterrows()
     ]
     head = ["model", "settings", "datasets", "time error", "Brier", "C"]

@@ -238,9 +238,9 @@ def _metrics_by_dataset(
         f"Truth: {title_of(truth)}. {told}{bold} Metrics with the most wins come first. Press a "
         "number to see its models."
     )
-    ends = ("0 or less", "1") if is_tau else (f"{100 * _FAR:.0f} % or more", "0 %")
+    far, near = ("0 or less", "1") if is_tau else (f"{100 * _FAR:.0f} % or more", "0 %")
     heads = [head(title_of(m), title=m, **switches[m]) for m in metrics]
-    return heat(heads, lines, caption, ends)
+    return heat(heads, lines, caption, (f"Worse: {far}", f"better: {near}"))
 
 
 def _models(data: Record, truth: str) -> Markup:
@@ -265,7 +265,7 @@ def _models(data: Record, truth: str) -> Markup:
         "includes 0. Intervals allow for overlapping training sets (Nadeau and Bengio, 2003) and "
         "are not adjusted for the number of models; all of them are in the download."
     )
-    ends = (f"{100 * _EXCESS:.0f} % or more from the best model", "the best model")
+    ends = (f"Worse: {100 * _EXCESS:.0f} % or more from the best model", "better: the best model")
     lead = tag("p", words.best_models(data, truth))
     return join(lead, heat([head(breakable(model)) for model in order], lines, caption, ends))
 

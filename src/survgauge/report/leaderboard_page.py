@@ -108,7 +108,7 @@ def _sections(data: Record, charts: list[Record]) -> list[Section]:
         Section("failures", "Failures", failures_table(data)),
         Section("licences", "Licences: datasets and their sources", datasets_table(data),
                 folded=True),
-        Section("submit", "Submit: how to add a model", _submit()),
+        Section("submit", "Submit: how to add a model", _submit(data)),
         Section("settings", "Settings: models and versions",
                 join(models_table(data), settings_table(data)), folded=True),
     ]  # fmt: skip
@@ -158,24 +158,32 @@ def _summary(data: Record, view: str) -> tuple[Markup, Markup]:
     )  # fmt: skip
 
 
-def _submit() -> Markup:
+def _submit(data: Record) -> Markup:
     """Say how somebody else's model gets onto the board."""
-    commands = {
-        "tasks": "survgauge leaderboard tasks --store STORE --out tasks",
-        "submit": "survgauge leaderboard submit --name NAME --pred FOLDER --store STORE",
-        "run": "survgauge bench leaderboard",
-    }
-    shown = {name: tag("code", command) for name, command in commands.items()}
+    drawn = {key: data["about"].get(key) for key in ("seed", "repeats", "max_rows")}
+    options = (f" --{k.replace('_', '-')} {v}" for k, v in drawn.items() if v is not None)
+
+    def code(words: str, more: str = "") -> Markup:
+        return tag("code", f"survgauge {words}{more}")
+
     steps = (
-        join("Write the tasks of a run, which lies in the folder STORE: ", shown["tasks"],
-             ". Each fold has features and outcomes to train on, and features and ids to predict; "
-             "outcomes of the test subjects are not in it."),
-        "Fit what you like, in whatever language, and write the predictions of each task as CSV "
-        "or Parquet, with a small TOML card: authors, code, training data, hardware.",
-        join("Check and score them: ", shown["submit"], ". Missing folds, other ids, values out of "
-             "range and curves that rise are refused with a sentence."),
-        join("A model in Python can instead be run like those on this page: ", shown["run"],
-             "; see the page of the documentation."),
+        join("Write the tasks of the run, which lies in the folder STORE: ",
+             code("leaderboard tasks --store STORE --out tasks"), ". Without that folder, ",
+             code("leaderboard tasks --out tasks", "".join(options)), " draws the same ones (name "
+             "the datasets with --datasets if this page has only some); tasks.json has checksums."),
+        "Each task is a folder with train (id, time, event, features), test (id, features) and "
+        "grid (times). Fit what you like to its training rows, in whatever language, and write "
+        "TASK.csv or TASK.parquet: a column id, and survival probabilities with the times of the "
+        "grid as names of columns, or a single column time or risk.",
+        "Add card.toml with the texts authors, code, training_data and hardware.",
+        join("Check and score the folder: ",
+             code("leaderboard submit --name NAME --pred FOLDER --store STORE"), ". Missing folds, "
+             "other ids, values out of range, curves that rise and predictions that follow the "
+             "test outcomes are refused with a sentence."),
+        join("A model in Python can instead be run like those on this page: ",
+             code("bench leaderboard --store STORE --models coxph,module:Class"),
+             ". The page \u201cLeaderboard\u201d of the documentation has examples in R and "
+             "Python."),
     )  # fmt: skip
     return tag("ol", *(tag("li", step) for step in steps))
 
@@ -272,23 +280,16 @@ def dataset_chart(data: Record, view: str) -> Record:
             for r, v in zip(known, own, strict=True)
         ]  # fmt: skip
         told = (
-            f"{_about(facts[name])}. Lines are 95 % intervals over the subjects of this dataset; "
-            f"at the right: {REGISTRY[headline].title}. Hollow: clearly worse than the best model "
-            "here (paired, Holm's correction)."
+            f"{facts[name]['title'] or name}: {words.counts(facts[name])}. Lines are 95 % "
+            "intervals over the subjects of this dataset; at the right: "
+            f"{REGISTRY[headline].title}. Hollow: clearly worse than the best model here (paired, "
+            "Holm's correction)."
         )
         label = words.axis(data["metrics"][0])
         panel = _rows_panel(data, label, lines, [Rule("x", 0.0, "Kaplan-Meier")])
         charts.append(Chart("Models on a dataset", "",
                             (panel,), notes=(told.removesuffix("."),)))  # fmt: skip
     return figure(f"dataset-{view}", charts, list(rows), "Dataset", wide=True)
-
-
-def _about(dataset: Record) -> str:
-    censored = f"{100 * dataset['censored']:.0f} % censored"
-    return (
-        f"{dataset.get('title') or dataset['name']}: {dataset['n']:,} subjects, {censored}, "
-        f"{dataset['features']} features"
-    )
 
 
 def costs_chart(data: Record, view: str) -> Record:
@@ -336,19 +337,19 @@ def _percent(value: float | None) -> float:
 def _rows_panel(
     data: Record, label: str, rows: list[Forest], first: list[Mark], reference: str = ""
 ) -> Panel:
-    """Rows of models with intervals; what lies far from the others is written, not drawn."""
+    """Rows of models with intervals; what reaches far from the others is written, not drawn."""
     least, most = _bounds(rows)
     marks, lines = list(first), []
     for k, (model, value, low, high, beside, hollow) in enumerate(rows):
         far = ""
         if model == reference:
             marks.append(Points([0.0], [k], "soft", marker="tick", names=("the reference",)))
-        elif not least <= value <= most:
-            ends = f" ({low:.0f} to {high:.0f})" if np.isfinite(low) else ""
-            far = f"{value:.0f}{ends}".replace("-", "\u2212")
+        elif np.fmin(low, value) < least or np.fmax(high, value) > most:
+            ends = f" ({number(low, 3)} to {number(high, 3)})" if np.isfinite(low) else ""
+            far = f"{number(value, 3)}{ends}".replace("-", "\u2212")
         else:
-            left, right, role = [max(low, least)], [min(high, most)], data["models"].index(model)
-            marks.append(Points([value], [k], role, left=left, right=right, hollow=hollow))
+            role = data["models"].index(model)
+            marks.append(Points([value], [k], role, left=[low], right=[high], hollow=hollow))
         lines.append(Row((Model(model),), beside, inside=far, clear=bool(reference) or not hollow))
     return Panel(Axis(label), Axis(), tuple(marks), rows=tuple(lines))
 

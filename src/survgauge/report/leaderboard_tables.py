@@ -70,12 +70,14 @@ def metrics_table(data: Record, view: str) -> Markup:
         "Means over datasets with 95 % intervals and letters. Bold: the best mean; \u2248: not "
         "clearly worse than the best; grey: clearly worse."
     )
+    out: dict[str, list[str]] = {}
+    for metric, names in mine.get("left_out", {}).items():
+        out.setdefault(listed(names), []).append(words.short(metric))
     left = [
-        f"{listed(names)} {'has' if len(names) == 1 else 'have'} no {REGISTRY[m].title} on most "
-        "datasets (without curves or times there is none) and do not take part in it."
-        .replace("do not", "does not" if len(names) == 1 else "do not")
-        for m, names in mine.get("left_out", {}).items()
-    ]  # fmt: skip
+        f"Not compared by {listed(metrics)}: {names}. There is no value on most datasets, because "
+        "fits failed or there are no curves or times."
+        for names, metrics in out.items()
+    ]
     told = tag("p", words.rule(mine["datasets"][data["headline"]]), class_="soft small")
     made = table(heads, lines, label=label, name=f"metrics-{view}", kind="pinned")
     return join(made, told,
@@ -96,15 +98,9 @@ def heat_table(data: Record, view: str) -> Markup:
         tied = [r for r in found.values() if r["clearly_worse"] is False]
         clear += not tied and len(found) > 1
         cells = [_on_dataset(data, found.get(model), name, best, place, view) for model in order]
-        d = about[name]
-        told = f"{d['n']:,} subjects, {percent(d['censored'])} censored, {d['features']} features"
-        note = tag("span", told, class_="told")
+        note = tag("span", words.counts(about[name]), class_="told")
         row = tag("th", breakable(name), note, scope="row", data_sort=name)
         lines.append(tag("tr", row, *cells))
-    heads = [
-        head(breakable(m), title=data["titles"].get(m), data_series_column=data["models"].index(m))
-        for m in order
-    ]
     label = (
         "Each number is the share of Kaplan-Meier's error that a model saves, in per cent; below "
         "0 it is worse than Kaplan-Meier. Bold: the best model of a dataset; \u2248: not clearly "
@@ -119,8 +115,8 @@ def heat_table(data: Record, view: str) -> Markup:
         f"The best model of a dataset is {listed(won)} of {data_sets(len(sets))}. "
         f"It is clearly better than every other model on {clear or 'none'} of them."
     )
-    ends = (f"{100 * _FADED:.0f} points or more below the best", "the best of the dataset")
-    return join(tag("p", lead), heat(heads, lines, label, ends, "dataset"))
+    ends = (f"Worse: {100 * _FADED:.0f} points or more below the best", "the best of the dataset")
+    return join(tag("p", lead), heat(_heads(data, order), lines, label, ends, "dataset"))
 
 
 def _on_dataset(
@@ -162,10 +158,6 @@ def kinds_table(data: Record, view: str) -> Markup:
         note = tag("span", data_sets(kind["datasets"]), class_="told")
         name = f"{kind['kind']}: {kind['range']}"
         lines.append(tag("tr", tag("th", name, note, scope="row", data_sort=name), *cells))
-    heads = [
-        head(breakable(m), title=data["titles"].get(m), data_series_column=data["models"].index(m))
-        for m in order
-    ]
     label = (
         "Mean share of Kaplan-Meier's error saved, in per cent, over the datasets of a kind. Bold: "
         "the best mean; \u2248: not clearly worse than the best."
@@ -176,8 +168,9 @@ def kinds_table(data: Record, view: str) -> Markup:
     )
     if few:
         told += f" With fewer than {FEWEST_BASES} datasets nothing is tested, and no \u2248 is set."
-    ends = (f"{50 * _FADED:.0f} points or more below the best", "the best of the kind")
-    return join(heat(heads, lines, label, ends, "datasets"), tag("p", told, class_="small"))
+    ends = (f"Worse: {50 * _FADED:.0f} points or more below the best", "the best of the kind")
+    return join(heat(_heads(data, order), lines, label, ends, "datasets"),
+                tag("p", told, class_="small"))  # fmt: skip
 
 
 def taus_table(data: Record, view: str) -> Markup:
@@ -213,7 +206,7 @@ def taus_table(data: Record, view: str) -> Markup:
         "Metrics ask different things: the error in time and the Brier score reward both ranking "
         "and calibration, Uno's C ranking alone, and slope, ICI and O/E calibration alone."
     )
-    orders = heat(heads, lines, label, ("0 or less", "1"), "metric")
+    orders = heat(heads, lines, label, ("No agreement: 0 or less", "the same order: 1"), "metric")
     return join(
         orders if mine["sensitivity"]["models"] > 2 else None,
         table(header, best, label="Who may be the best by each metric.", words=header[:3],
@@ -326,12 +319,11 @@ def pairs_table(data: Record, view: str) -> Markup:
             told = "" if p is None else f"p {p_text(p)}"
             cells.append(number_cell(text, gap, told, class_=look, **series))
         lines.append(model_row(data, a, *cells))
-    heads: list[object] = [head("model", None)]
-    heads += [head(breakable(m), data_series_column=data["models"].index(m)) for m in order]
     label = (
         "Share of the error of the column's model that the row's model saves, in per cent, mean "
         "over datasets. p-values are adjusted for all pairs; bold: below 0.05."
     )
+    heads = [head("model", None), *_heads(data, order)]
     return table(heads, lines, label=label, name=f"pairs-{view}", kind="pinned dense")
 
 
@@ -360,16 +352,13 @@ def each_table(data: Record) -> Markup:
                 model_row(data, model, tag("td", _SETTINGS.get(settings, settings)), *cells,
                            number_cell(failed or "", failed))
             )  # fmt: skip
-        unit = f" ({d['unit']})" if d.get("unit") else ""
-        titles = [REGISTRY[m["name"]].title for m in data["metrics"]]
-        titles[0] += unit
+        titles = [words.short(m["name"]) for m in data["metrics"]]
+        titles[0] += f", {d['unit']}" if d.get("unit") else ""
         header = ["model", "settings", *titles, "failed folds"]
-        told = (
-            f"{d['title'] or d['name']}: {d['n']:,} subjects, {d['events']:,} events, "
-            f"{percent(d['censored'])} censored, {d['features']} features"
-        )
         label = "Values with 95 % intervals over the subjects of the dataset."
-        made = table(header, lines, label=label, words=["model", "settings"], kind="dense")
+        made = table(header, lines, label=label, words=["model", "settings"], kind="pinned dense")
+        title = "" if d["title"] == d["name"] else f"{d['title']}, "
+        told = f"{d['name']}: {title}{words.counts(d)}"
         parts.append(tag("details", tag("summary", told), made))
     inner = tag("summary", f"All metrics and settings: a table for each of {len(parts)} datasets")
     return tag("details", inner, *parts)
@@ -446,20 +435,19 @@ def datasets_table(data: Record) -> Markup:
         note = f"of {d['subjects_before']:,}" if d["subsampled"] else ""
         horizon = "-" if d["horizon"] is None else f"{number(d['horizon'], 3)} {d['unit'] or ''}"
         truth = "yes" if d["name"] in data["truth_datasets"] else ""
-        told = ": ".join(d[key] for key in ("title", "event") if d.get(key))
         lines.append(
-            tag("tr", tag("th", breakable(d["name"]), tag("span", told, class_="told"),
+            tag("tr", tag("th", breakable(d["name"]), tag("span", d["title"], class_="told"),
                           scope="row", data_sort=d["name"]),
+                tag("td", d.get("event") or ""),
                 number_cell(size, d["n"], note), number_cell(f"{d['events']:,}", d["events"]),
                 number_cell(percent(d["censored"]), d["censored"]),
                 number_cell(d["features"], d["features"]),
                 number_cell(horizon.strip(), d["horizon"]), tag("td", truth),
                 tag("td", _source(d)), tag("td", d["licence"]))
         )  # fmt: skip
-    header = ["dataset", "subjects", "events", "censored", "features", "horizon", "known truth",
-              "source", "licence"]  # fmt: skip
+    text = ["dataset", "event", "known truth", "source", "licence"]
+    header = [*text[:2], "subjects", "events", "censored", "features", "horizon", *text[2:]]
     label = "All datasets ship inside packages; those that are subsampled say of how many subjects."
-    text = ["dataset", "known truth", "source", "licence"]
     return table(header, lines, label=label, name="dataset-table", words=text, kind="pinned")
 
 
@@ -500,6 +488,12 @@ def settings_table(data: Record) -> Markup:
             continue
         known[key.replace("_", " ")] = value if value is None else str(value)
     return facts(known)
+
+
+def _heads(data: Record, models: list[str]) -> list[Markup]:
+    """Make the heads of columns of models, which are hidden with them."""
+    place, titles = data["models"].index, data["titles"]
+    return [head(breakable(m), title=titles.get(m), data_series_column=place(m)) for m in models]
 
 
 def model_row(data: Record, model: str, *cells: object) -> Markup:

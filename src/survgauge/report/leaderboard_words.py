@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._tools.text import relation
+from .._tools.text import percent, relation
 from ..evaluation.phrases import listed
 from ..metrics.registry import REGISTRY
 from .experiment_words import FEWEST_BASES, data_sets
@@ -97,6 +97,16 @@ def interval(low: float | None, high: float | None, kind: str, sign: bool = Fals
     return f"{first.removesuffix(' %')} to {shown(high, kind, sign)}"
 
 
+def counts(dataset: Record) -> str:
+    """Say how large a dataset is.
+
+    >>> counts({"n": 1200, "censored": 0.3, "features": 8})
+    '1,200 subjects, 30 % censored, 8 features'
+    """
+    n, features = dataset["n"], dataset["features"]
+    return f"{n:,} subjects, {percent(dataset['censored'])} censored, {features} features"
+
+
 def named(names: list[str]) -> str:
     """Name models, or count them where they are many.
 
@@ -151,16 +161,30 @@ def against_reference(rows: list[Record], reference: str, title: str) -> str | N
         what = "One model is" if len(clear) == 1 else f"{len(clear)} models are"
         return f"{what} clearly better than {name}: {listed(told)}{more}{adjusted}."
     best = max(there, key=lambda r: r["to_cox"])
-    closest = f"{best['model']} {_saves(best)}, p {relation(best['to_cox_p'])}{adjusted}"
-    if best["to_cox"] <= 0:
-        return f"Nothing beats {name}, which has the least error on average; {closest}."
-    return f"Nothing clearly beats {name}: {closest}."
+    p = f", p {relation(best['to_cox_p'])}{adjusted}"
+    if best["to_cox"] > 0:
+        return f"Nothing clearly beats {name}: {best['model']} {_saves(best)}{p}."
+    return (
+        f"Nothing beats {name}, which has the least error on average: {best['model']} comes "
+        f"closest, with {_more(best)}{p}."
+    )
 
 
 def _saves(row: Record) -> str:
-    """Say how much of the reference's error a model saves; less than 0: adds to it."""
+    """Say how much of the reference's error a model saves."""
     ends = interval(row["to_cox_low"], row["to_cox_high"], "skill", sign=True)
-    return f"saves {shown(row['to_cox'], 'skill')} of its error ({ends})"
+    return f"saves {shown(row['to_cox'], 'skill')} of its error{f' ({ends})' if ends else ''}"
+
+
+def _more(row: Record) -> str:
+    """Say how much a model adds to the reference's error.
+
+    >>> _more({"to_cox": -0.004, "to_cox_low": -0.03, "to_cox_high": 0.02})
+    '0.4 % more error (−2.0 to +3.0 %)'
+    """
+    low, high = (None if row[k] is None else -row[k] for k in ("to_cox_high", "to_cox_low"))
+    limits = interval(low, high, "skill", sign=True)
+    return f"{shown(-row['to_cox'], 'skill')} more error{f' ({limits})' if limits else ''}"
 
 
 def by_other_metrics(data: Record, view: Record) -> str | None:

@@ -156,12 +156,12 @@ def heat(
     ends: tuple[str, str],
     first: str = "data",
 ) -> Markup:
-    """Coloured table with the scale of its colours, which says which end is the better one."""
+    """Coloured table with the scale of its colours, and what its two ends are."""
     scale = tag(
         "p",
-        tag("span", f"Worse: {ends[0]}"),
+        tag("span", ends[0]),
         tag("span", class_="bar"),
-        tag("span", f"better: {ends[1]}"),
+        tag("span", ends[1]),
         class_="scale small soft",
     )
     kind = f"pinned heat{' dense' * (len(heads) > _MANY)}"

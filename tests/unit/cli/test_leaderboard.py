@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from pathlib import Path
 
@@ -63,6 +65,8 @@ def test_a_run_writes_tables_and_the_page(finished):
     assert set(board.models["name"]) == {"km", "coxph", "Mine"}
     assert board.about["command"].startswith("survgauge bench leaderboard --datasets veteran")
     assert (finished / "board" / "leaderboard.html").read_text().startswith("<!DOCTYPE html>")
+    shown = json.loads((finished / "board" / "leaderboard.json").read_text())
+    assert {row["model"] for row in shown["values"]} == {"km", "coxph", "Mine"}
     assert set(board.scores[board.scores["model"] == "Mine"]["metric"]) == {"mae_within", "uno"}
 
 
@@ -70,7 +74,9 @@ def test_models_whose_fits_failed_are_named(here, capsys):
     Path("failing.py").write_text(f"{MINE.replace('return np.full', 'raise ValueError')}")
     words = [*_RUN, "--models", "coxph,failing:Mine", "--store", "other"]
     assert main(words) == 1
-    assert "survgauge: fits failed: Mine 5 of 5 (tracebacks" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "survgauge: fits failed: Mine 5 of 5 (tracebacks" in said.err
+    assert re.search(r"^Mine +default +0 *$", said.out, flags=re.MULTILINE)  # and not dropped
 
 
 def test_from_tasks_to_a_submission(here, capsys):

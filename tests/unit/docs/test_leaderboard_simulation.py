@@ -1,4 +1,4 @@
-"""The simulation of the leaderboard: what the page claims is in its numbers."""
+"""The pages on the leaderboard claim what is in the numbers of simulation, R and the run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[3]
@@ -26,13 +27,16 @@ def page():
     return (ROOT / "docs/howto/leaderboard.md").read_text(encoding="utf-8")
 
 
-def test_the_table_on_the_page_has_these_numbers(found, page):
-    sys.path.insert(0, str(ROOT / "benchmarks"))
+def script(folder, name):
+    sys.path.insert(0, str(ROOT / folder))
     try:
-        module = import_module("leaderboard_simulation")
+        return import_module(name)
     finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
-    assert module.table(found) in page
+        sys.path.remove(str(ROOT / folder))
+
+
+def test_the_table_on_the_page_has_these_numbers(found, page):
+    assert script("benchmarks", "leaderboard_simulation").table(found) in page
 
 
 def test_what_the_page_says_first_is_so(found, page):
@@ -53,3 +57,28 @@ def test_what_the_page_says_first_is_so(found, page):
     # What the page calls the weakest point.
     assert max(row["any pair called different"] for row in tests) <= 0.1
     assert max(row["a best one left out"] for row in tests) <= 0.07
+    wrong = max(row["one called clearly best"] * found["about"]["reps"] for row in tests)
+    assert (found["about"]["reps"], round(wrong)) == (2000, 1)
+
+
+def test_what_the_page_says_of_cox_by_r(page):
+    read = json.loads((ROOT / "docs/results/leaderboard_cox_in_r.json").read_text("utf-8"))
+    words, rows = " ".join(page.split()), read["rows"]
+    efron, breslow = (
+        np.array([abs(row[name] / row["coxph"] - 1) for row in rows])
+        for name in ("r-efron", "r-breslow")
+    )
+    others = [row["dataset"] for row, apart in zip(rows, breslow, strict=True) if apart > 1e-8]
+    assert f"On the {len(rows)} datasets its time errors differ" in words
+    assert f"by {100 * np.median(efron):.3f} % in the median" in words
+    assert f"within 1e-8 on {len(rows) - len(others)} datasets" in words
+    assert f"({', '.join(f'`{name}`' for name in others)}) the likelihood" in words
+    assert f"errors differ by up to {100 * max(breslow):.1f} %" in words
+    assert f"(R {read['about']['R']}, survival {read['about']['survival']})" in words
+
+
+def test_the_page_of_results_is_made_of_its_numbers():
+    made = script("docs/scripts", "leaderboard_page")
+    if not made.JSON.is_file():
+        pytest.skip("docs are not part of this tree")
+    assert made.page(json.loads(made.JSON.read_text("utf-8"))) == made.PAGE.read_text("utf-8")

@@ -14,6 +14,7 @@ from boards import demo_board
 
 from survgauge.bench.leaderboard.results import Board
 from survgauge.bench.leaderboard.standings import leaderboard_page
+from survgauge.report.leaderboard_words import against_reference
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -33,6 +34,15 @@ def test_says_who_is_best_and_how_sure():
     assert "Nothing clearly beats coxph" in html
     assert "did not converge" in html
     assert "survgauge leaderboard submit" in html
+
+
+def test_when_cox_is_best_the_next_model_has_more_error():
+    row = {"model": "rsf", "to_cox": -0.02, "to_cox_p": 0.4, "beats_cox": False}
+    row |= {"to_cox_low": -0.05, "to_cox_high": 0.01}
+    says = "least error on average: rsf comes closest, with 2.0 % more error"
+    assert f"{says} (\u22121.0 to +5.0 %), p = 0.400." in against_reference([row], "coxph", "")
+    row |= {"to_cox": 0.0, "to_cox_low": None, "to_cox_high": None, "to_cox_p": 1.0}
+    assert "closest, with 0.0 % more error, p = 1.000." in against_reference([row], "coxph", "")
 
 
 def test_few_datasets_are_said_to_be_too_few():
@@ -89,6 +99,30 @@ def test_a_model_far_from_the_others_is_written_and_not_drawn():
             assert ("inside" in rows["bad_net"]) is (place not in drawn)
     assert "\u22126000" in text
     assert "bad_net (far below the others" in figures["costs-default"]["specs"][0]["note"]
+
+
+def test_an_interval_that_reaches_far_is_written_whole_and_not_cut():
+    board = demo_board(8)
+    wide = (board.scores["model"] == "bad_net") & board.scores["skill"].notna()
+    board.scores.loc[wide, ["skill_low", "skill_high"]] = [-30.0, 0.5]
+    text = leaderboard_page(board).partition('id="data">')[2].partition("</script")[0]
+    figures = {figure["id"]: figure for figure in json.loads(text)["figures"]}
+    (panel,) = figures["dataset-default"]["specs"][0]["panels"]
+    (row,) = (row for row in panel["rows"] if row["label"] == "bad_net")
+    assert "(\u22123000 to 50.0)" in row["inside"]
+    assert all(
+        end in (-3000, 50) or abs(end) < 60
+        for mark in panel["marks"]
+        for end in [*mark.get("left", []), *mark.get("right", [])]
+    )
+
+
+def test_says_how_to_submit_to_this_board():
+    board = demo_board(7)
+    about = {"seed": 3, "repeats": 2, "max_rows": 500}
+    html = leaderboard_page(Board(**board.tables(), about=about))
+    assert "survgauge leaderboard tasks --out tasks --seed 3 --repeats 2 --max-rows 500" in html
+    assert "survgauge leaderboard submit --name NAME --pred FOLDER --store STORE" in html
 
 
 def test_more_models_than_colours_and_letters():

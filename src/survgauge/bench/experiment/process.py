@@ -125,8 +125,8 @@ def _by_exception(seconds: float) -> Iterator[None]:
 
 _PACKAGES = (
     "survgauge", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "lifelines",
-    "scikit-survival", "torch", "xgboost", "catboost", "hazardous", "tabpfn", "joblib", "dask",
-    "distributed", "threadpoolctl", "SurvSet",
+    "scikit-survival", "torch", "xgboost", "xgboost-cpu", "catboost", "hazardous", "tabpfn",
+    "joblib", "dask", "distributed", "threadpoolctl", "SurvSet",
 )  # fmt: skip
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..._tools.arrays import positive
 from ..._tools.writing import now
-from ...errors import InputError, as_names, one_of
+from ...errors import InputError, MissingExtraError, as_names, one_of
 from ..experiment.process import machine, package_versions
 from ..experiment.runner import Run
 from ..experiment.scoring import Arrays
 from ..experiment.specs import looking_in
 from ..experiment.store import DamagedError, Store, file_of, read_json
-from ..models import FACTS, available
+from ..models import FACTS, available, build
 from .entrants import Recorded, can_be_tuned, entrants, submitted
 from .fitting import DRAWS, INNER_FOLDS, SETTINGS, BoardCell, FitTask, Name, scored
 from .problems import Design, Problem, problems
@@ -192,31 +192,28 @@ def _plan(
     design: Design, models: Any, settings: tuple[str, ...], tune: Iterable[str] | None
 ) -> tuple[BoardPlan, list[str]]:
     """Add the baseline; leave out, by a line each, what is not installed, if nobody named it."""
-    told = []
+    told = list[str]()
     if models is None:
         rows = [row for row in available() if row["name"] not in _OF_CAUSES]
         models = [row["name"] for row in rows if row["installed"]]
-        told = [
-            f"not installed, left out: {row['name']} (pip install 'survgauge[{row['extra']}]')"
-            for row in rows
-            if not row["installed"]
-        ]
+        for row in rows:
+            if not row["installed"]:  # needs a package, or TabPFN's weights
+                try:
+                    build(row["name"])
+                except (MissingExtraError, InputError) as error:
+                    told.append(f"left out: {error}")
     found = entrants(models)
     if BASELINE not in [model.label for model in found]:
         found = [*entrants([BASELINE]), *found]
     for model in found:
-        _check(model.label, model.build(0))  # a wrong parameter or a missing package shows, too
+        built = model.build(0)  # a wrong parameter or a missing package shows, too
+        if not hasattr(built, "fit"):
+            raise InputError(f"model {model.label!r} ({type(built).__name__}) has no method fit")
     searched = [model.label for model in found if can_be_tuned(model)]
     chosen = searched if tune is None else list(as_names(tune, "tune"))
     for name in chosen:
         one_of("tune", name, searched)
     return BoardPlan(design, found, settings, tuple(chosen)), told
-
-
-def _check(label: str, model: Any) -> None:
-    """Refuse what cannot be a model before the run begins."""
-    if not hasattr(model, "fit"):
-        raise InputError(f"model {label!r} ({type(model).__name__}) has no method fit")
 
 
 # -- scores ----------------------------------------------------------------------------------------
@@ -272,7 +269,7 @@ def _predictions(
     """Predictions of each fold by model and settings, and the rows of the table of fits."""
     models, told = dict[Name, list[Arrays | None]](), list[dict[str, Any]]()
     for fold in range(plan.design.folds):
-        cells = plan_cells(plan, problem, repeat, fold)
+        cells = [c for c in plan.cells([problem]) if (c.repeat, c.fold) == (repeat, fold)]
         cells += [cell_of(problem, repeat, fold, submitted(n, c)) for n, c in given.items()]
         for cell in cells:
             arrays, rows = store.arrays(cell) or {}, store.rows(cell)
@@ -293,12 +290,6 @@ def _predictions(
     return models, told
 
 
-def plan_cells(plan: BoardPlan, problem: Problem, repeat: int, fold: int) -> list[BoardCell]:
-    """Fits of a plan on one fold."""
-    found = plan.cells([problem])
-    return [cell for cell in found if (cell.repeat, cell.fold) == (repeat, fold)]
-
-
 def _facts(name: Name, model: Any, card: Mapping[str, Any]) -> dict[str, Any]:
     """Row of the table of models."""
     row = {"name": name[0], "settings": name[1], **dict.fromkeys(COLUMNS["models"][2:], "")}
@@ -310,22 +301,14 @@ def _facts(name: Name, model: Any, card: Mapping[str, Any]) -> dict[str, Any]:
     if facts is None:
         return row | {"origin": str(model.identity().get("class", ""))}
     row |= {"title": facts.title, "package": "survgauge"}
-    for package in ("survgauge", *_PACKAGES.get(facts.extra, ())):
+    for package in ("survgauge", *_PACKAGES.get(facts.extra, (facts.extra,))):
         with suppress(PackageNotFoundError):
             row |= {"package": package, "version": version(package)}
     return row
 
 
-#: Package whose model an extra brings; others are models of this package.
-_PACKAGES = {
-    "lifelines": ("lifelines",),
-    "sksurv": ("scikit-survival",),
-    "torch": ("torch",),
-    "hazardous": ("hazardous",),
-    "xgboost": ("xgboost", "xgboost-cpu"),
-    "catboost": ("catboost",),
-    "tabpfn": ("tabpfn",),
-}
+#: Packages that an extra brings, where they are not called as it is.
+_PACKAGES = {"sksurv": ("scikit-survival",), "xgboost": ("xgboost", "xgboost-cpu")}
 
 
 #: Where a store keeps its board, and the cards of submissions.

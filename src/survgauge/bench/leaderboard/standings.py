@@ -69,10 +69,9 @@ def leaderboard_content(board: Board) -> dict[str, Any]:
             "board has no scores of a model other than Kaplan-Meier; run the leaderboard first"
         )
     there = set(main["metric"])
-    metrics = [HEADLINE, *(m for m in METRICS if m != HEADLINE)]
-    metrics = [m for m in dict.fromkeys(metrics) if m in there]
+    metrics = [m for m in dict.fromkeys((HEADLINE, *METRICS)) if m in there]
     datasets = board.datasets[board.datasets["track"] == "main"]
-    pairs = averaged.pairs
+    pairs, entries = averaged.pairs, board.models.to_dict("records")
     asked = board.about.get("settings", VIEWS)  # without "default" no model is shown twice
     views = [v for v in VIEWS if v in asked and v in set(main["settings"])] or ["default"]
     found = {
@@ -81,16 +80,16 @@ def leaderboard_content(board: Board) -> dict[str, Any]:
         "metrics": [{"name": m, "kind": Measure.of(m).kind} for m in metrics],
         "views": {v: VIEWS[v] for v in views},
         "models": [m for m in dict.fromkeys(main["model"]) if m != BASELINE],
-        "titles": _titles(board.models),
+        "titles": {m["name"]: m["title"] for m in entries if isinstance(m["title"], str)},
         "by_view": {
             v: _view(in_view(main, v), pairs[pairs["track"] == "main"], datasets, metrics, v)
             for v in views
         },
         "truth": _truth(truth, metrics, views),
-        "datasets": _records(datasets),
+        "datasets": datasets.to_dict("records"),
         "truth_datasets": sorted(set(truth["dataset"])),
-        "values": _records(main.drop(columns=["track", "repeat", "truth"])),
-        "entries": _records(board.models),
+        "values": main.drop(columns=["track", "repeat", "truth"]).to_dict("records"),
+        "entries": entries,
         "tuning": tuning(main, metrics[0]),
         "costs": costs(board.cells),
         "failures": failures(board.cells),
@@ -138,19 +137,6 @@ def _truth(rows: pd.DataFrame, metrics: list[str], views: list[str]) -> dict[str
             "metrics": truth_rows(mine, metrics),
         }
     return found
-
-
-def _titles(models: pd.DataFrame) -> dict[str, str]:
-    """Names of models for people."""
-    return {
-        name: title
-        for name, title in zip(models["name"], models["title"], strict=True)
-        if isinstance(title, str) and title
-    }
-
-
-def _records(frame: Any) -> list[dict[str, Any]]:
-    return [{str(k): v for k, v in row.items()} for row in frame.to_dict("records")]
 
 
 def _plain(value: Any) -> Any:

@@ -51,6 +51,8 @@ _INDEX, _CARD = "tasks.json", "card.toml"
 #: What a card must say; `title` and `notes` may be added.
 _REQUIRED = ("authors", "code", "training_data", "hardware")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,59}")
+#: What a file has, in words.
+_KINDS = {"survival": "survival curves", "time": "times", "risk": "risks"}
 #: Most characters of an entry of a card.
 _LONGEST = 2000
 #: Rounding of files.
@@ -235,7 +237,7 @@ def submit(
 
 
 def _read_card(path: Path) -> dict[str, str]:
-    told = f"{path} is missing: a submission says there its {', '.join(_REQUIRED)}"
+    told = f"{path} is missing; a submission needs this card with {', '.join(_REQUIRED)}"
     record = read_toml(path, told)
     unknown = [key for key in record if key not in CARD]
     if unknown:
@@ -272,7 +274,8 @@ def _read_all(folder: Path, made: list[Problem]) -> dict[str, Arrays]:
         (kind,) = found[name]
         if kinds.setdefault(problem.place, kind) != kind:
             raise InputError(
-                f"{files[name]} has a {kind}, other folds of the dataset a {kinds[problem.place]}"
+                f"{files[name]} has {_KINDS[kind]}, other folds of the dataset have "
+                f"{_KINDS[kinds[problem.place]]}; all must have the same"
             )
     return found
 

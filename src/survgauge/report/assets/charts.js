@@ -276,7 +276,6 @@ const Charts = (() => {
         node("line", { x1: left, x2: right, y1: sy(k), y2: sy(k), style: grid }, svg);
         node("text", { x: left - 10, y: sy(k) + 4, "text-anchor": "end", style: "fill:var(--ink)" }, svg, rowLabel(row, left - box.start - 14));
         if (row.beside) block(svg, row.beside, right + 8, sy(k) + 4 - (LINE / 2) * (rowsOf(row.beside).length - 1), 300, { style: row.clear ? "fill:var(--ink)" : soft });
-        if (row.inside) node("text", { x: left + 6, y: sy(k) + 4, style: soft }, svg, row.inside);
       });
     } else {
       for (const [v, text] of panel.y.ticks || numbered(domain.y, (bottom - top) / 45)) {
@@ -420,6 +419,9 @@ const Charts = (() => {
     for (const mark of bands) if (bands.length <= MOST_BANDS || !mark.series.length) node("path", { d: band(mark, sx, sy), style: `fill:${colour(mark.role)};opacity:0.16` }, group(mark, body, panel));
     const marks = [...panel.marks].sort((a, b) => ORDER.indexOf(a.type) - ORDER.indexOf(b.type));
     for (const mark of marks) DRAW[mark.type](mark, group(mark, body, panel), place);
+    // Words instead of a mark cover the lines that they stand on.
+    const over = "fill:var(--soft);stroke:var(--card);stroke-width:5;paint-order:stroke";
+    panel.rows.forEach((row, k) => { if (row.inside) node("text", { x: box.left + 6, y: sy(k) + 4, style: over }, svg, row.inside); });
     return targetsOf(panel, place);
   }
 

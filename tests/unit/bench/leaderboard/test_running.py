@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import numpy as np
@@ -11,7 +12,8 @@ from unit.bench.leaderboard.conftest import DATASETS, TINY
 
 from survgauge.bench.leaderboard import Board, run
 from survgauge.bench.leaderboard.standings import leaderboard_content
-from survgauge.bench.models import SurvivalModel
+from survgauge.bench.models import SurvivalModel, available
+from survgauge.bench.models.tabpfn_weights import FOLDER_VARIABLE
 from survgauge.errors import InputError
 
 #: Without the track of known truth.
@@ -67,6 +69,18 @@ def test_a_model_that_was_handed_over_is_asked_for_again(tmp_path):
     run({"risky": Risky}, ["veteran"], truth=[], max_rows=100, folds=2, **how)
     with pytest.raises(InputError, match=r"'risky' .* was handed over .* give models again"):
         run(resume=True, **how)
+
+
+def test_a_model_that_nobody_named_and_that_is_not_here_is_left_out_by_a_line(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    few = [row for row in available() if row["name"] in ("km", "coxph", "tabpfn")]
+    monkeypatch.setattr("survgauge.bench.leaderboard.running.available", lambda: few)
+    board = run(None, ["veteran"], store=tmp_path / "s", **{**ALONE, "progress": True})
+    assert set(board.models["name"]) == {"km", "coxph"}
+    (line,) = (each for each in capsys.readouterr().err.splitlines() if "tabpfn" in each)
+    assert re.search(r"left out: model 'tabpfn' needs (an extra: pip|weights, and)", line)
 
 
 def test_a_class_that_cannot_be_fitted_is_refused_before_the_run(tmp_path, monkeypatch):

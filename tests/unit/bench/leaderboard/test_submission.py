@@ -177,7 +177,7 @@ def _never(frame):
         (lambda frame: frame.drop(columns="id"), "must have a column id"),
         (lambda frame: frame.drop(columns=frame.columns[4]), "times of the task's grid file"),
         (lambda frame: frame.rename(columns={frame.columns[4]: "age"}), "one column time or risk"),
-        (_one_time, "has a .*, other folds of the dataset a"),
+        (_one_time, "has times, other folds of the dataset have survival curves; all must have"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_refused(written, place, tmp_path, change, says):
@@ -274,6 +274,9 @@ def test_a_task_has_one_file_and_backups_are_not_read(written, place, tmp_path):
     assert not board.cells.query("model == 'mine' and status != 'ok'").size
     pd.read_csv(copy / f"{task}.csv").to_parquet(copy / f"{task}.parquet")
     with pytest.raises(InputError, match=r"csv and .*parquet are for one task; take one away"):
+        submit("mine", copy, place)
+    (copy / f"{task}.parquet").rename(copy / "main-veteran-r0-f7.parquet")
+    with pytest.raises(InputError, match=r"f7\.parquet belongs to no task of the board"):
         submit("mine", copy, place)
 
 
