@@ -106,6 +106,11 @@ class Outcomes(Weighted):
         times = vector(time, "time", minimum=0.0, largest=LARGEST)
         if times.size == 0:
             raise InputError("time must have at least one subject; got an empty array")
+        if 0 < (last := times.max()) < 1 / LARGEST:
+            raise InputError(
+                f"time must reach {1 / LARGEST:g}, or squares are 0; got at most {last:g}; "
+                "change the unit"
+            )
         events, codes, names = read_events(event, causes)
         if events.size != times.size:
             raise InputError(

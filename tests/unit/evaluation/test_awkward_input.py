@@ -30,6 +30,7 @@ PREDICTED = RNG.uniform(1, 20, N)
         (np.array(["1", "2"], dtype=object), "time must be numbers; got str '1'"),
         ([10**400, 1], "time must be numbers"),
         ([1e308, 1.0], r"time must be at most 1e\+60"),
+        ([1e-300, 2e-300], "time must reach 1e-60, or squares are 0; got at most 2e-300"),
         (np.array([np.longdouble("1e4000"), 1]), "time must be finite"),
     ],
 )
