@@ -27,7 +27,7 @@ wide or as many as ``COLUMNS`` gives. Messages count rows from 1, without the he
 - ``evaluate`` evaluates predictions in files:
   ``survgauge evaluate --test test.csv --train train.csv --pred cox=cox.csv --html report.html``
 - ``study`` writes the tables, figures and methods paragraph of a validation paper into a folder:
-  ``survgauge study --test test.csv --train train.csv --pred cox=cox.csv --time 1825 --out study``
+  ``survgauge study --test test.csv --train train.csv --pred cox=cox.csv --tau 1825 --out study``
 - ``audit`` examines how far metrics can be trusted on these data:
   ``survgauge audit --test test.csv --train train.csv --pred cox=cox.csv --pred lr=lr.csv``
 - ``report`` makes an HTML page from results: ``survgauge report runs/paper --html page.html``

@@ -70,7 +70,7 @@ def present(
     if not (args.unit or args.all):
         write_lines([("Times are in the unit of the data; name it, as in --unit days.", "dim")])
     if args.html:
-        write_lines([("", ""), (f"Report: {args.html}", "bold")])
+        write_lines([(f"Report: {args.html}", "bold")])
     return 0
 
 

@@ -6,7 +6,7 @@ Examples
 --------
 a model at five years, with the patients of the training set beside those of the test set:
   survgauge study --test test.csv --train train.csv --pred cox=cox.csv \
-      --time 1825 --unit days --describe age,grade --out study
+      --tau 1825 --unit days --describe age,grade --out study
 two models compared with the first one, decisions at a threshold of 20 %, by hospital:
   ... --pred cox=cox.csv --pred rsf=rsf.csv --reference cox --threshold 0.2 --by hospital
 

@@ -292,7 +292,8 @@ class _Words:
             number_of = sum(km.clear and km.better_by > 0 for _, km in known)
             of = {0: "None", len(known): "All"}.get(number_of, str(number_of))
             sure = in_brackets(over)
-            return [f"{of} of these models are clearly better than {name}{sure}."]
+            verb = "is" if number_of < 2 else "are"
+            return [f"{of} of these models {verb} clearly better than {name}{sure}."]
         if all(km.same for _, km in known):
             return [f"None of them shows a difference from {name}{over and f', {over}'}."]
         told = []

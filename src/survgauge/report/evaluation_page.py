@@ -230,9 +230,7 @@ def _trust(data: dict[str, Any], doubts: list[str]) -> Markup:
     told = [*off_target(data), *doubts] if data["metrics"] else doubts
     tipping = data.get("tipping")
     told += [tipping["sentence"]] if tipping else []
-    good = None
-    if not first:
-        good = "No warning concerns the numbers in the table above."
+    good = "No warning concerns the numbers in the table above."
     if not warnings:
         good = "No warning: the follow-up supports every number on this page."
     title = f"Notes, and warnings about other numbers ({len(rest)} of {len(warnings)})"

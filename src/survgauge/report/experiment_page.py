@@ -113,7 +113,7 @@ def _summary(data: Record, truth: str, overviews: dict[str, Record | None]) -> M
     told = join(
         tag("p", words.lead(data, truth, partial(in_sentence, truth=truth)), class_="lead"),
         paragraphs(filter(None, [words.best_models(data, truth)])),
-        paragraphs([f"Datasets won by the metrics without settings: {told}.", *advice]),
+        paragraphs([f"Datasets won by the metrics with usual settings: {told}.", *advice]),
         None if few else tag("p", words.rule(), class_="soft small"),
     )
     return tag("div", tag("div", told), figures([chart]), class_="beside") if chart else told
@@ -158,8 +158,8 @@ def _wins(data: Record, truth: str, series: list[str]) -> Markup:
     name = f"wins-{''.join(c if c.isalnum() else '-' for c in truth)}"
     bases = words.interval_words(base for base, _ in data["sets"])
     label = (
-        f"Truth: {title_of(truth)}. The metrics without settings compete. {words.WINS} The last "
-        f"columns count the wins by kind of censoring. {bases}"
+        f"Truth: {title_of(truth)}. Metrics with their usual settings compete. {words.WINS} The "
+        f"last columns count the wins by kind of censoring. {bases}"
     )
     kinds = [k for k in rows[0] if k not in _NOT_KINDS]
     lines = []
@@ -233,7 +233,7 @@ def _metrics_by_dataset(
         else "Each cell says how many of the truly best three models are among the metric's best "
         "three, and the mean distance of the metric from the true value, relative to it."
     )
-    bold = "" if is_tau else " Bold: the winner among the metrics without settings."
+    bold = "" if is_tau else " Bold: the winner among the metrics with usual settings."
     caption = (
         f"Truth: {title_of(truth)}. {told}{bold} Metrics with the most wins come first. Press a "
         "number to see its models."

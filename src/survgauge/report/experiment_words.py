@@ -178,7 +178,7 @@ def lead(
             f"{first} ranks the models with a mean Kendall's tau of {tau:.2f} with the "
             f"true order over {sets}, and is off by {far} on average."
         )
-    among = "" if len(rows) == len(data["summary"][truth]) else "Of the metrics without settings, "
+    among = "" if len(rows) == len(data["summary"][truth]) else "Of metrics with usual settings, "
     parts = [
         f"{among}{first} ranks the models most like the truth (mean Kendall's tau "
         f"{tau:.2f} over {sets}){_beside(order, name)}.",

@@ -173,7 +173,7 @@ def test_a_single_significant_model_among_many_is_not_called_better():
         ev = sg.evaluate({**models, "good": good}, y, y_train=train, metrics=["mae_po"], tau=1.0)
         row = next(r for r in ev.baseline_comparisons() if r["model"] == "good")
         if row["difference"] < 0 and row["p_value"] < 0.05 <= row["p_holm"]:
-            assert "None of these models are clearly better than the Kaplan-Meier" in ev.verdict
+            assert "None of these models is clearly better than the Kaplan-Meier" in ev.verdict
             return
     pytest.fail("no such model found")
 
