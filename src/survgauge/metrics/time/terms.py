@@ -233,6 +233,8 @@ def time_terms(
     weight = imputed.weight
     if average is not None:
         weight = weight * average
+        # Who counts for nothing may have no finite loss.
+        loss = np.where((average > 0) | np.isfinite(loss), loss, 0.0)
     support = point.support.copy()
     support.notes = dict(imputed.notes)
     lost: Bools | None = None

@@ -161,6 +161,20 @@ def test_contributions_give_the_jackknife_standard_error():
         assert details.stderr == pytest.approx(jackknife, rel=near), method
 
 
+@pytest.mark.parametrize("given", ["frequency", "sample_weight"])
+@pytest.mark.parametrize("method", ["po", "pop_po", "margin", "expected", "dr", "hinge", "ipcw_t"])
+def test_who_counts_for_nothing_has_no_time_to_spoil_the_average(method, given):
+    """Without its own weight nobody is left at the time of the first: its pseudo-value is -inf."""
+    time, event, weight, p = [3.0, 1.0, 3.0], [0, 0, 1], [0.0, 3.0, 1.0], [1.7, 0.9, 1.9]
+    counted = sg.Outcomes(time, event, weight if given == "frequency" else None)
+    weights = {"sample_weight": weight} if given == "sample_weight" else {}
+    kept = [1, 2]
+    others = sg.Outcomes([1.0, 3.0], [0, 1], [3.0, 1.0] if given == "frequency" else None)
+    fewer = {name: np.array(w)[kept] for name, w in weights.items()}
+    found = sg.mae(counted, p, method=method, **weights)
+    assert found == pytest.approx(sg.mae(others, np.array(p)[kept], method=method, **fewer))
+
+
 def test_frequencies_give_the_standard_error_of_replicated_rows():
     counts = np.array([3, 1, 2, 1, 2])
     y, p = sg.Outcomes(*Y, weight=counts), np.array(P)
