@@ -288,7 +288,7 @@ def dataset_chart(data: Record, view: str) -> Record:
         label = words.axis(data["metrics"][0])
         panel = _rows_panel(data, label, lines, [Rule("x", 0.0, "Kaplan-Meier")])
         charts.append(Chart("Models on a dataset", "",
-                            (panel,), notes=(told.removesuffix("."),)))  # fmt: skip
+                            (panel,), notes=(unbroken(told.removesuffix(".")),)))  # fmt: skip
     return figure(f"dataset-{view}", charts, list(rows), "Dataset", wide=True)
 
 

@@ -8,6 +8,7 @@ from .._tools.text import number, p_text, percent
 from ..evaluation.phrases import listed
 from ..metrics.registry import REGISTRY
 from . import leaderboard_words as words
+from .evaluation_tables import unbroken
 from .experiment_words import FEWEST_BASES, data_sets
 from .page import (
     Markup,
@@ -98,7 +99,7 @@ def heat_table(data: Record, view: str) -> Markup:
         tied = [r for r in found.values() if r["clearly_worse"] is False]
         clear += not tied and len(found) > 1
         cells = [_on_dataset(data, found.get(model), name, best, place, view) for model in order]
-        note = tag("span", words.counts(about[name]), class_="told")
+        note = tag("span", unbroken(words.counts(about[name])), class_="told")
         row = tag("th", breakable(name), note, scope="row", data_sort=name)
         lines.append(tag("tr", row, *cells))
     label = (
@@ -392,12 +393,12 @@ def _clock(seconds: float | None) -> str:
     """Write a duration.
 
     >>> _clock(0.0123), _clock(75.0), _clock(5400.0)
-    ('0.012 s', '75 s', '1.5 h')
+    ('12 ms', '75 s', '1.5 h')
     """
     if seconds is None:
         return "-"
     if seconds < 120:
-        return f"{number(seconds, 2)} s"
+        return f"{number(1000 * seconds, 2)} ms" if seconds < 0.1 else f"{number(seconds, 2)} s"
     return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
 
 

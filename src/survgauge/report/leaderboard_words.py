@@ -239,7 +239,8 @@ def rule(datasets: int) -> str:
     return (
         "Intervals are over datasets, each of which counts once, however large it is and however "
         "often it was split. \u2248 marks the models that may be the best: the truly best one is "
-        "among them with a probability of at least 95 % (multiple comparisons with the best). "
+        "among them with a probability of at least 95 % (multiple comparisons with the best), if "
+        "no model fails badly on single datasets. "
         "Models that share a letter do not differ clearly: p-values are adjusted for all pairs, "
         "by turning the signs of whole datasets. The first question is easier than the second, so "
         "a model may be clearly worse than the best and still share its letter."

@@ -77,6 +77,40 @@ def test_what_the_page_says_of_cox_by_r(page):
     assert f"(R {read['about']['R']}, survival {read['about']['survival']})" in words
 
 
+def test_what_the_page_says_of_leaderboards_drawn_from_the_real_one(page):
+    read = json.loads((ROOT / "docs/results/leaderboard_resampled.json").read_text("utf-8"))
+    words, about = " ".join(page.split()), read["about"]
+    means, pairs = (100 * np.array(read[f"coverage of {k}"]) for k in ("means", "differences"))
+    spread, lopsided = (read[f"{k} of differences"] for k in ("spread", "skewness"))
+    share = {k: 100 * v for k, v in read.items() if isinstance(v, float)}
+    for told in (
+        f"leaderboard of {about['models']} models and {about['datasets']} datasets (default",
+        f"deviation between {spread[0]:.2f} and {spread[2]:.2f} and a skewness between "
+        f"{lopsided[0]:.1f} and {lopsided[2]:.1f},",
+        f"We drew {about['reps']:,} leaderboards",
+        f"covered {means.mean():.1f} % of the means ({min(means):.1f} to {max(means):.1f} %,",
+        f"and {pairs.mean():.1f} % of the differences ({min(pairs):.1f} % for the worst",
+        f"may be the best in {share['as they are: best one left out']:.1f} %, and no other",
+        f"called clearly the best in {share['equal: one called clearly best']:.1f} %. But",
+        f"may be the best in {share['equal: a best one left out']:.0f} %, and some pair",
+        f"called different in {share['equal: any pair called different']:.0f} %.",
+        f"cover {means.mean():.0f} % of means and {pairs.mean():.0f} % of differences, and one of "
+        f"{about['models']} equal models was called clearly best in "
+        f"{share['equal: one called clearly best']:.1f} %",
+    ):
+        assert told in words
+    assert share["as they are: another called clearly best"] == 0
+
+
+def test_leaderboards_are_drawn_from_the_results_as_the_page_says():
+    module = script("benchmarks", "leaderboard_resampled")
+    values = module.population(json.loads(module.BOARD.read_text("utf-8")))
+    assert values.shape[0] == 31
+    found = module.resampled(values[:, :4], reps=20)
+    assert found["about"] == {"models": 4, "datasets": 31, "reps": 20, "flips": module.FLIPS}
+    assert min(found["coverage of means"]) > 0.6
+
+
 def test_the_page_of_results_is_made_of_its_numbers():
     made = script("docs/scripts", "leaderboard_page")
     if not made.JSON.is_file():
