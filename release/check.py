@@ -174,9 +174,9 @@ def build() -> str:
 def metadata() -> str:
     """Twine accepts the metadata."""
     tools = programs_of("tools")
+    files = [wheel(), *DIST.glob(f"survgauge-{version()}.tar.gz")]  # not those of another version
     told = run(
-        [tools / "python", "-m", "twine", "check", "--strict", *DIST.glob("survgauge-*")],
-        "twine refuses the metadata",
+        [tools / "python", "-m", "twine", "check", "--strict", *files], "twine refuses the metadata"
     )
     if told.count("PASSED") != 2:
         raise Failure("twine did not check the sdist and the wheel", told)
