@@ -37,10 +37,7 @@ def predict(estimator: Any, X: Any, predicts: str | None = None) -> Prediction:
     `predicts` ("curves", "time" or "risk") asks for just that: by the method that is named so, or
     by plain ``predict``, which then gives it.
     """
-    *before, final = unwrapped(estimator)
-    for step in before:
-        X = step.transform(X)
-    n, name = int(np.shape(X)[0]), type(final).__name__
+    final, X, n, name = _asked(estimator, X)
     for method, kind in _NAMED:
         if predicts in (None, kind) and _can(final, method):
             return Prediction.of(_said(getattr(final, method)(X), kind, name), n, name)
@@ -75,10 +72,7 @@ def predict_cause(
     ``predict_incidence`` gives `IncidenceCurves`; ``predict_cumulative_incidence`` with the times
     in ``time_grid_`` is read as hazardous has it.
     """
-    *before, final = unwrapped(estimator)
-    for step in before:
-        X = step.transform(X)
-    n, name = int(np.shape(X)[0]), type(final).__name__
+    final, X, n, name = _asked(estimator, X)
     if predicts in (None, "curves"):
         if hasattr(final, "predict_incidence"):
             return Prediction.of_cause(final.predict_incidence(X), n, name, causes, cause)
@@ -92,6 +86,14 @@ def predict_cause(
         f"{name} must have predict_incidence, which gives IncidenceCurves of all causes, or "
         "predict_risk, a risk of the cause that is asked about"
     )
+
+
+def _asked(estimator: Any, X: Any) -> tuple[Any, Any, int, str]:
+    """Return the last step of an estimator, what comes to it, of how many subjects, its name."""
+    *before, final = unwrapped(estimator)
+    for step in before:
+        X = step.transform(X)
+    return final, X, int(np.shape(X)[0]), type(final).__name__
 
 
 def outcomes_for(estimator: Any, y: Any) -> Outcomes:

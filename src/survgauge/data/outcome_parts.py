@@ -105,6 +105,8 @@ def _dates(column: Any, name: str) -> tuple[NDArray[Any], str | None]:
     kind = getattr(column, "dtype", getattr(column, "type", None))
     zone = next((str(z) for a in ("tz", "time_zone") if (z := getattr(kind, a, None))), None)
     array = to_numpy(column, name)
+    if array.ndim != 1:
+        raise InputError(f"{name} must have 1 dimension; got shape {array.shape}")
     if array.dtype == object:
         dates = [item for item in array if not is_missing(item) and hasattr(item, "tzinfo")]
         aware = [item.tzinfo is not None for item in dates]

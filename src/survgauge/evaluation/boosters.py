@@ -10,7 +10,7 @@ import numpy as np
 
 from .._tools.arrays import Floats, positive, vector
 from .._tools.extras import need
-from ..data.adapters import are_curves, curves_from_aft
+from ..data.adapters import curves_from_aft
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction, RiskScores
 from ..errors import InputError, one_of
@@ -23,16 +23,7 @@ OUTPUTS = ("time", "log_time", "hazard_ratio", "log_hazard", "risk")
 
 
 class Booster(SimpleNamespace):
-    """An estimator that has predicted already."""
-
-    @classmethod
-    def that_said(cls, said: Any) -> Booster:
-        """Return one whose method says what it predicts."""
-        if isinstance(said, RiskScores):
-            return cls(predict_risk=lambda _: said)
-        if are_curves(said):
-            return cls(predict_curves=lambda _: said)
-        return cls(predict_time=lambda _: said)
+    """An estimator that has predicted already: times, unless what it said is something else."""
 
 
 class BoosterMetric:
@@ -77,7 +68,7 @@ class BoosterMetric:
                 f"given of sets with {known}: leave other sets out of its list of sets"
             )
         said = self._read(self, raw, y is self._train)
-        return float(-self._score(Booster.that_said(said), np.empty((raw.size, 0)), y))
+        return float(-self._score(Booster(predict=lambda _: said), np.empty((raw.size, 0)), y))
 
     def xgboost(self, predicted: Any, data: Any) -> tuple[str, float]:
         """For ``xgboost.train(..., custom_metric=metric.xgboost)``."""
@@ -191,8 +182,8 @@ def booster_metric(
         positive(scale, "scale")
         if output not in ("time", "log_time"):
             raise InputError(f"scale goes with output='time' or 'log_time'; got output={output!r}")
-    reference = Reference(train)
-    score = scorer(name, y_train=reference, time=time, tau=tau, convention=convention)
+    settings: Any = {"time": time, "tau": tau, "convention": convention}
+    score = scorer(name, y_train=Reference(train), predicts="time", **settings)
     if not callable(output):
         kind = _kind_of(output, scale)
         if not Prediction.offers(kind, score.metric.needs):

@@ -13,7 +13,7 @@ from .._tools.arrays import Ints, date_text, is_missing, one_number, shown, to_n
 from .._tools.frames import in_memory, rows_of, table_columns
 from ..data.causes import cause_code
 from ..data.conditional_curves import from_landmark, incidence_from_landmark
-from ..data.incidence import IncidenceCurves
+from ..data.incidence import CauseCurves, IncidenceCurves
 from ..data.outcome_parts import since
 from ..data.outcomes import IntervalOutcomes, Outcomes
 from ..data.predictions import Prediction
@@ -125,6 +125,8 @@ def joined_predictions(parts: list[Prediction]) -> Prediction:
         curves = type(parts[0].curves).joined([p.curves for p in parts if p.curves is not None])
         incidence = [p.incidence for p in parts if p.incidence is not None]
         causes = IncidenceCurves.joined(incidence) if incidence else None
+        if isinstance(curves, CauseCurves):  # which say who is event-free at an entry
+            curves.incidence = causes
         return Prediction(curves, None, None, causes, parts[0].rank_time)
     return parts[0].joined(parts[1:])
 

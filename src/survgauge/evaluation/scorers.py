@@ -240,8 +240,8 @@ def _entering(y: Any, entry: Any) -> Outcomes:
         raise InputError(
             "entry goes with right-censored outcomes that have none of their own; leave it out"
         )
-    weight = y.frequency
-    return Outcomes(y.time, y.event if y.cause is None else y.cause, weight, y.causes, entry)
+    codes = y.event if y.cause is None else y.cause
+    return Outcomes(y.time, codes, y.frequency, y.causes, entry)
 
 
 def _score(
@@ -258,13 +258,8 @@ def _score(
     value = float(measured.value)
     warnings_ = _of_tails(metric, task, measured, model)
     if metric.is_share_of_pairs and turned_round(measured, measured.stderr, _TURNED_ROUND):
-        about: dict[str, Any] = {
-            "form": "scorer",
-            "name": metric.name,
-            "estimator": model,
-            "value": value,
-        }
-        warnings_.append(warned("c-below-half", model, metric.name, **about))
+        about: dict[str, Any] = {"form": "scorer", "name": metric.name, "estimator": model}
+        warnings_.append(warned("c-below-half", model, metric.name, value=value, **about))
     return -metric.badness(value), warnings_
 
 

@@ -138,3 +138,11 @@ def test_dates_that_are_no_dates():
         sg.Outcomes([aware, aware], [1, 0], unit="days")
     with pytest.raises(sg.InputError, match=r"start must hold dates; got str '2020-01-01'\. Text"):
         sg.Outcomes.of({"start": ["2020-01-01"], "end": [aware], "event": [1]}, unit="days")
+
+
+@pytest.mark.parametrize("start", [datetime(2020, 1, 1), np.full((3, 1), np.datetime64("2020"))])
+def test_one_date_for_all_is_no_column(start):
+    """A single date ended in an error of NumPy."""
+    table = {"start": start, "end": [datetime(2021, 1, d) for d in (1, 2, 3)], "event": EVENT}
+    with pytest.raises(sg.InputError, match="start must have 1 dimension"):
+        sg.Outcomes.of(table, unit="days")

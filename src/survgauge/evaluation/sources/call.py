@@ -22,7 +22,7 @@ from ...metrics.conventions import SETTINGS, Convention, takes_settings
 from ...metrics.registry import REGISTRY
 from .. import Evaluation, evaluate
 from ..call import chosen_metrics
-from ..reading import joined, joined_predictions, read_predictions
+from ..reading import joined, joined_predictions, named_models, read_predictions
 from .arrow import Held, Item, ParquetItem, ParquetSource, are_paths, as_source
 from .batches import Batch
 from .layout import Layout
@@ -372,19 +372,19 @@ class Evaluator:
                     f"{name} is no setting of an Evaluator{did_you_mean(name, known)}; settings "
                     f"are {', '.join(known)}"
                 )
-        cause = settings.get("cause")
-        is_read = y_train is None or isinstance(y_train, Reference | IntervalOutcomes)
-        metrics = settings.get("metrics")
+        cause, metrics = settings.get("cause"), settings.get("metrics")
         kind = _outcomes_of(y_train, metrics)
         chosen_metrics(metrics, 0, cause=cause, outcomes=kind)  # now, not after an epoch
-        several = None if cause is None else True
+        self.settings, self._unit = settings, settings.get("unit", "")
+        self._causes = None if cause is None else True
+        if not (y_train is None or isinstance(y_train, Reference | IntervalOutcomes)):
+            y_train = self._right_censored(y_train, "y_train")
         self.y_train = y_train
-        if not is_read:
-            entry = cause is None
-            unit = settings.get("unit", "")
-            self.y_train = Outcomes.of(y_train, "y_train", causes=several, entry=entry, unit=unit)
-        self.settings = settings
         self.reset()
+
+    def _right_censored(self, y: Any, argument: str = "y") -> Outcomes:
+        """Read outcomes, with all causes where one is asked about."""
+        return Outcomes.of(y, argument, causes=self._causes, entry=True, unit=self._unit)
 
     def reset(self) -> None:
         """Leave all batches behind, to begin anew."""
@@ -409,9 +409,8 @@ class Evaluator:
         """
         label = f"batch {len(self._outcomes) + 1}"
         outcomes = self._read(y)
-        named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
-        unit = self.settings.get("unit", "")
-        read = read_predictions(named, outcomes, self.settings.get("cause"), unit)
+        named, cause = named_models(predictions), self.settings.get("cause")
+        read = read_predictions(named, outcomes, cause, self._unit)
         # A copy: loops write the next batch where this one is.
         batch = {name: prediction[np.arange(len(outcomes))] for name, prediction in read.items()}
         if self._outcomes:
@@ -431,11 +430,10 @@ class Evaluator:
             )
         if isinstance(y, IntervalOutcomes):
             return y
-        if self.settings.get("cause") is None:
-            return Outcomes.of(y, entry=True, unit=self.settings.get("unit", ""))
         train = self.y_train.given if isinstance(self.y_train, Reference) else self.y_train
-        known = None if train is None else train.causes
-        return with_causes(y, "y", known) if known else Outcomes.of(y, causes=True)
+        if self._causes and train is not None and train.causes:
+            return with_causes(y, "y", train.causes, entry=True, unit=self._unit)
+        return self._right_censored(y)
 
     def _check_alike(self, batch: dict[str, Prediction], label: str) -> None:
         """Refuse a batch of other models, or with predictions of another kind."""

@@ -111,6 +111,26 @@ def test_curves_may_have_a_grid_for_each_subject():
     assert numbers(evaluator.compute()) == numbers(whole)
 
 
+def test_causes_with_entry_and_durations_are_those_of_evaluate():
+    """A batch with a cause was refused if subjects entered late, or if it had durations."""
+    rng = np.random.default_rng(3)
+    time, cause = rng.exponential(10, 90) + 1, rng.integers(0, 3, 90)
+    times, days = rng.exponential(8, 90), (24 * time).astype("m8[h]")
+    settings = {"cause": 1, "metrics": ["uno", "brier"], "tau": 8, "unit": "days"}
+    curves = sg.IncidenceCurves(
+        GRID, np.stack([GRID / (100 + 9 * k) for k in (0, 1)])[None].repeat(90, 0)
+    )
+    late = sg.Outcomes(time, cause, entry=np.where(times < time, times, 0) / 2)
+    held = {"time": days, "event": cause}
+    for y, take in ((late, late.__getitem__), (held, lambda r: {k: v[r] for k, v in held.items()})):
+        for y_train in (None, y):
+            evaluator = sg.Evaluator(y_train, **settings)
+            for rows in (slice(0, 40), slice(40, 90)):
+                evaluator.update(curves[rows], take(rows))
+            whole = sg.evaluate(curves, y, y_train=y_train, **settings)
+            assert numbers(evaluator.compute()) == numbers(whole)
+
+
 def test_what_does_not_fit_together_is_refused_and_leaves_nothing_behind():
     y, predictions = data()
     evaluator = sg.Evaluator(metrics=["mae_hinge"])
@@ -136,6 +156,8 @@ def test_what_does_not_fit_together_is_refused_and_leaves_nothing_behind():
         evaluator.update(coarse, y[rows])
     with pytest.raises(sg.InputError, match="one entry per subject"):
         evaluator.update(batch(predictions, rows), y[9:19])
+    with pytest.raises(sg.InputError, match="at least one model"):
+        evaluator.update({}, y[rows])
     assert len(evaluator) == 9
     evaluator.update(batch(predictions, rows), y[rows])
     assert len(evaluator) == 20
