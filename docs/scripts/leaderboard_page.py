@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from survgauge.bench.leaderboard.problems import LISTED
+from survgauge.bench.models import FACTS
 from survgauge.report import leaderboard_words as words
 
 HERE = Path(__file__).parents[1] / "results"
@@ -20,6 +21,13 @@ JSON, PAGE, TEMPLATE = (
     HERE / name for name in ("leaderboard.json", "leaderboard.md", "leaderboard_template.md")
 )
 Record = dict[str, Any]
+#: Models that are for outcomes of several causes, or the baseline.
+_OTHERS = ("km", "aalen_johansen", "cause_specific_cox")
+#: Why a model may be missing from a run.
+_WHY = {
+    "tabpfn": "its weights have to be fetched by the user",
+    "survival_boost": "a fit takes 5 seconds with 230 subjects and 15 with 830",
+}
 #: Parts of the content that the page does not read, and that take the most room.
 _LARGE = ("values",)
 
@@ -173,6 +181,13 @@ def command(data: Record) -> str:
     return " \\\n    ".join(words)
 
 
+def not_run(data: Record) -> str:
+    """Models that the leaderboard could have, and that this run does not."""
+    names = [m for m in FACTS if m not in (*data["models"], *_OTHERS)]
+    told = [f"`{m}` ({_WHY[m]})" if m in _WHY else f"`{m}`" for m in names]
+    return f"Not in this run: {', '.join(told)}." if told else "All models took part."
+
+
 def page(data: Record) -> str:
     about = data["about"]
     view = "default"
@@ -194,6 +209,7 @@ def page(data: Record) -> str:
         "count of datasets": str(len(data["datasets"])),
         "truth datasets": ", ".join(f"`{name}`" for name in data["truth_datasets"]),
         "command": command(data),
+        "not run": not_run(data),
         "fast": f"{sum(c['total'] for c in fast) / 60:.0f}",
         "hours": f"{about['seconds_of_fits'] / 3600:.1f}",
     }
