@@ -211,7 +211,7 @@ def curves_from_quantiles(levels: Any, quantiles: Any, *, tail: str = "linear") 
     quantiles : array-like of shape (n, k)
         Times by which the event has happened with those probabilities, not falling along a row.
     tail : str
-        How the curves go on past the highest level.
+        How the curves are extended beyond the highest level.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def curves_from_aft(
     distribution : {"normal", "logistic", "extreme"}
         ``aft_loss_distribution``.
     tail : str
-        How the curves go on past the grid.
+        How the curves are extended beyond the grid.
 
     Examples
     --------
@@ -319,10 +319,10 @@ def as_incidence(
     times : array-like of shape (m,), optional
         Times of an array or of matrices; the other forms have their own.
     layout : {"incidence", "hazardous", "pmf", "pmf_rows"}
-        How an array lies: cumulative incidence (subjects, causes, times); as hazardous predicts it,
-        (subjects, 1 + causes, times) with survival first; or probabilities of single intervals as
-        of DeepHit, (causes, times, subjects) as pycox has them or (subjects, causes, times). It is
-        checked and never guessed.
+        Layout of an array: cumulative incidence (subjects, causes, times); as hazardous predicts
+        it, (subjects, 1 + causes, times) with survival first; or probabilities of single intervals
+        as of DeepHit, (causes, times, subjects) as pycox has them or (subjects, causes, times). It
+        is checked and never guessed.
     causes : sequence of str, optional
         Names of the causes; those of a mapping are its keys.
     interpolation : {"linear", "step"}, optional

@@ -61,7 +61,7 @@ class CauseCurves(SurvivalCurves):
 class IncidenceCurves:
     """Predicted probabilities of an event of each cause by each time, for n subjects.
 
-    Past the last time of the grid nothing is known: what is asked there is NaN, unless the causes
+    Beyond the last time of the grid nothing is known, and values there are NaN, unless the causes
     add up to 1 at the end, after which nothing changes any more.
 
     Parameters

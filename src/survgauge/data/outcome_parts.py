@@ -63,7 +63,7 @@ def in_unit(values: Any, argument: str, unit: str) -> Any:
         return values
     missing = np.flatnonzero(np.isnat(array))
     if missing.size:
-        raise InputError(f"{argument} must be known for everybody; missing for {numbered(missing)}")
+        raise InputError(f"{argument} must be known for all; missing for {numbered(missing)}")
     if unit not in _SECONDS:
         raise InputError(
             f"unit must be one of {', '.join(_SECONDS)} where {argument} holds durations; got "
@@ -126,8 +126,8 @@ def _dates(column: Any, name: str) -> tuple[NDArray[Any], str | None]:
     missing = np.flatnonzero(np.isnat(array))
     if missing.size:
         raise InputError(
-            f"{name} must be known for everybody; missing for {numbered(missing)}. Who had no "
-            "event has as end when they were last known to be without one"
+            f"{name} must be known for all; missing for {numbered(missing)}. The end of a "
+            "subject without an event is when it was last known to be event-free"
         )
     return array, zone
 
@@ -382,7 +382,7 @@ def refuse_entry(entry: Floats | None, argument: str, *, intervals: bool = False
         raise InputError(
             f"{found}, which interval-censored outcomes cannot have: no metric supports both, and "
             "ignoring entry would bias the result. Entry goes with right-censored outcomes (time "
-            "and event); leave entries out only if everybody was observed from the beginning"
+            "and event); leave entries out only if all were observed from the beginning"
         )
     raise InputError(
         f"{found}, which this function does not support; ignoring it would bias the "

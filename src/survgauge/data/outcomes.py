@@ -41,8 +41,8 @@ class Outcomes(Weighted):
         a code does not occur in it.
     entry : array-like of shape (n,), optional
         Delayed entry (left truncation): when observation began of a subject who was event-free
-        then, and is at risk at t if entry < t <= time. 0 is from the beginning; 0 for everybody is
-        the same as None.
+        then, and is at risk at t if entry < t <= time. 0 is from the beginning; 0 for all subjects
+        is the same as None.
     unit : str
         What durations (timedelta) are counted in: "days", "years" (of 365.25 days), ... Numbers
         are in that unit already.
@@ -58,7 +58,7 @@ class Outcomes(Weighted):
     causes : tuple of str or None
         Their names; the codes as text where no names were given.
     entry : ndarray of shape (n,) or None
-        None where everybody was observed from the beginning.
+        None if all subjects were observed from the beginning.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Outcomes(Weighted):
     >>> y[y.event].time
     array([5., 3.])
 
-    Two causes, of which a metric or estimator asks for one:
+    Two causes; a metric or estimator is about one of them:
 
     >>> y = Outcomes([5, 8, 3], [1, 0, 2], causes=["relapse", "death"])
     >>> y
@@ -76,7 +76,7 @@ class Outcomes(Weighted):
     >>> y.cause, y.event
     (array([1, 0, 2], dtype=int32), array([ True, False,  True]))
 
-    Somebody who was observed from time 2 on:
+    A subject who was observed from time 2 on:
 
     >>> Outcomes([5, 8, 3], [1, 0, 1], entry=[0, 2, 0])
     Outcomes(n=3, events=2, delayed entry=1, last time=8)
@@ -358,11 +358,11 @@ class IntervalOutcomes(Weighted):
     ----------
     lower, upper, weight : ndarray of shape (n,)
     exact : ndarray of shape (n,)
-        Where the event time itself is known.
+        Whether the event time itself is known.
     event : ndarray of shape (n,)
-        Where an event was seen, at whatever time: `upper` is finite.
+        Whether an event was seen, at whatever time: `upper` is finite.
     time : ndarray of shape (n,)
-        Until when the subject was watched: `upper` where an event was seen, else `lower`.
+        End of observation: `upper` if an event was seen, else `lower`.
 
     Examples
     --------

@@ -332,12 +332,11 @@ def free_at(y: Outcomes, competes: Bools | None, time: float) -> FreeAt:
 
 
 def subdistribution_weights(y: Any, times: Any, cause: int | str = 1) -> Floats:
-    """Return how much each subject is at risk of a cause at each time, as Fine and Gray weigh it.
+    """Return the weight of each subject in the risk sets of Fine and Gray for a cause.
 
-    A subject is at risk (1) up to its own time. Who had a competing event stays at risk
-    afterwards, with the probability of not being censored meanwhile, G(t-)/G(T-), because without
-    the event the subject might have been censored; G is that of these subjects. Who was censored,
-    or had the event, is not (0).
+    A subject is at risk (1) up to its own time. After a competing event it stays at risk with the
+    probability of not being censored meanwhile, G(t-)/G(T-), because without the event it might
+    have been censored. After the event of the cause or censoring its weight is 0.
 
     Parameters
     ----------

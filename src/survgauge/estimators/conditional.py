@@ -23,7 +23,7 @@ class Conditional:
     ----------
     distribution : SurvivalCurves, optional
         Probability of being event-free, one curve per test subject; None: Kaplan-Meier of the
-        reference set for everybody.
+        reference set for all.
     censoring : SurvivalCurves, optional
         Probability of not being censored yet, one curve per test subject; None: the reverse
         Kaplan-Meier estimate that the metrics use anyway.
@@ -31,10 +31,10 @@ class Conditional:
         How the curves were made, for the convention of every number that uses them.
     members : dict
         Median event times of the test subjects by each learner that the distribution is made of, by
-        name, so that a model under evaluation can be told from one of them.
+        name, so that a model under evaluation can be compared with them.
     incidence : IncidenceCurves, optional
         With competing risks, in the place of `distribution`: the incidence of every cause, one
-        curve per test subject; None: Aalen-Johansen of the reference set for everybody.
+        curve per test subject; None: Aalen-Johansen of the reference set for all.
 
     Examples
     --------

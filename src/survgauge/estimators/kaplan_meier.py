@@ -144,7 +144,7 @@ class KaplanMeier:
 
     Build it with `fit` (events) or `fit_censoring` (the censoring distribution G). With delayed
     entry those at risk at t are those with entry < t <= time. Few are at risk early then, and the
-    estimate can be rough or 0 from an early time on: `since` says from when on it holds.
+    estimate can be rough or 0 from an early time on: `since` estimates it from a later time on.
 
     Attributes
     ----------

@@ -112,7 +112,7 @@ class PseudoMeans:
     reference : Reference
         The set; with a cause up to a horizon.
     tail : str
-        How Kaplan-Meier goes on past the follow-up.
+        How Kaplan-Meier is extended beyond the follow-up.
     area : {"step", "trapezoid"}
         The area of trapezoids is that of steps halfway between the event times.
     code : int, optional

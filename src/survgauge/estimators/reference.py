@@ -26,7 +26,7 @@ from .kaplan_meier import KaplanMeier, RiskTable
 
 
 class Reference:
-    """Training outcomes with their estimates, each computed when first asked for.
+    """Training outcomes with their estimates, each computed at its first use.
 
     Every function with a `y_train` argument accepts one, so that several calls share the work.
 
@@ -275,7 +275,7 @@ def reference_curves(y_train: Any, n: int, tail: str = "linear") -> SurvivalCurv
     n : int
         Number of subjects, all with the same curve.
     tail : str
-        How curves go on past the last time; see `SurvivalCurves`.
+        How curves are extended beyond the last time; see `SurvivalCurves`.
 
     Examples
     --------

@@ -44,7 +44,7 @@ G_SOURCES = {
 
 @dataclass(frozen=True, repr=False)
 class Surrogates(ShortRepr):
-    """What each subject counts as, and how much.
+    """The time with which each subject enters an error, and its weight.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Surrogates(ShortRepr):
     weight : ndarray of shape (n,)
         Weight in the average; 0 where the subject does not take part.
     defined : ndarray of bool, shape (n,)
-        False where the method has nothing to say about the subject.
+        False if the method is not defined for the subject.
     """
 
     time: Floats
@@ -73,7 +73,7 @@ class Surrogates(ShortRepr):
 
 @dataclass(frozen=True)
 class Method:
-    """What a censored subject counts as: a function, and what others have to know about it.
+    """A method for censored subjects: its function, and facts about it.
 
     Attributes
     ----------

@@ -264,7 +264,7 @@ def surrogate_times(
     tail: str = "linear",
     tau: float | None = None,
 ) -> Surrogates:
-    """What each subject counts as under a method, and how much.
+    """Imputed times of subjects under a method, and their weights.
 
     Parameters
     ----------
@@ -279,9 +279,9 @@ def surrogate_times(
     area : {"step", "trapezoid"}
         How areas under Kaplan-Meier are taken.
     tail : {"linear", "exponential", "hold", "nan"}
-        How Kaplan-Meier goes on where it does not reach zero.
+        How Kaplan-Meier is extended if it does not reach zero.
     tau : float, optional
-        Horizon: later times count as it.
+        Horizon: later times are set to it.
 
     Returns
     -------
@@ -315,15 +315,15 @@ def pseudo_observations(
     (N+1) theta(D + i) - N theta(D). `surrogate_times` uses those of the censored subjects only;
     regression on pseudo-observations needs them all. They may be negative or lie past `tau`.
 
-    With delayed entry leaving one out does not tell E[T | x]: subjects of low risk are seen more
-    often than others. They are then pseudo-observations of the mean given entry. With m(u) the mean
-    of T given T > u and h the hazard, both by Kaplan-Meier of the reference set, and its G, that
-    of somebody seen from a to y is
+    With delayed entry leaving one out does not estimate E[T | x]: subjects at low risk are seen
+    more often than others. They are then pseudo-observations of the mean given entry. With m(u) the
+    mean of T given T > u and h the hazard, both by Kaplan-Meier of the reference set, and its G,
+    that of somebody seen from a to y is
 
     .. math:: m(a) + \sum_{a < u \le y} (m(u) - u) h(u) \frac{G(a)}{G(u-)}
               - 1(\text{event at } y) (m(y) - y) \frac{G(a)}{G(y-)},
 
-    which given a and x has the mean E[T | T > a, x]. If everybody enters at one time it is the
+    which given a and x has the mean E[T | T > a, x]. If all enter at one time it is the
     infinitesimal jackknife (`survival::pseudo` in R).
 
     Parameters
@@ -334,7 +334,7 @@ def pseudo_observations(
     y_train : outcomes, optional
         Reference set; without it leave-one-out among `y_true`.
     tail : {"linear", "exponential", "hold", "nan"}
-        How Kaplan-Meier goes on where it does not reach zero.
+        How Kaplan-Meier is extended if it does not reach zero.
     tau : float, optional
         Horizon of the restricted mean.
     cause : int or str, optional

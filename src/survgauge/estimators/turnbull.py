@@ -271,7 +271,7 @@ POOLED = 2.124 / 1.960
 class Turnbull:
     """Turnbull's nonparametric estimate of a survival function.
 
-    The data say how much mass lies in each of some intervals, but not where in them: `at` spreads
+    The data determine the mass in each of some intervals, but not where in them: `at` spreads
     it evenly, and its `within` gives the two extremes, between which the estimate is open.
 
     Attributes

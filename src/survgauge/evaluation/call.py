@@ -115,14 +115,14 @@ def evaluate(
     random_state : int
         Seed of the bootstrap.
     by : array-like of shape (n,), or mapping of such, optional
-        Groups of subjects, each evaluated by itself after everybody together, with its own G,
+        Groups of subjects, each evaluated by itself after all subjects together, with its own G,
         against the same reference and horizon. A mapping of names to labels (or a frame) has
         groups by each of its columns. `group_differences` tests whether groups differ.
     unit : str
         What times are counted in ("days"), for sentences and axes; durations and dates in `y_test`,
         `y_train` and predicted times are counted in it ("seconds" to "years").
     sample_weight : array-like of shape (n,), optional
-        Sampling weights: how many subjects of the population each one stands for, up to a factor.
+        Sampling weights: how many subjects of the population each one represents, up to a factor.
         Metrics estimate their value in that population, and standard errors take the weights as
         given (only their ratios matter). G of the test subjects is estimated with them. A subject
         of weight 0 is left out. The weights of `y_test` are frequencies instead. Metrics without

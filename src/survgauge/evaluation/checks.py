@@ -43,8 +43,8 @@ _BETWEEN = {"linear": "straight lines", "step": "steps", "pchip": "smooth curves
 _NEAR = 0.2
 #: Why a score of intervals stops.
 _OF_VISITS = {
-    "past-follow-up": "nobody is watched",
-    "thin-risk-set": "too few test subjects are watched",
+    "past-follow-up": "no subject is under observation",
+    "thin-risk-set": "too few test subjects are under observation",
     "lost": "more than a quarter of the test subjects have been lost without an event",
 }
 #: Share of the events before the earliest visit from which on Turnbull's distribution misleads.

@@ -32,7 +32,7 @@ class Landmarks:
     Attributes
     ----------
     evaluations : dict of (landmark, horizon) to Evaluation
-        With time counted from the landmark; missing where nobody is at risk.
+        With time counted from the landmark; missing if no subject is at risk.
     landmarks, horizons : tuple of float
         What was asked for; horizons count from the landmark.
     """
@@ -132,11 +132,11 @@ def landmarks(
     unit: str = "",
     convention: str | Convention | None = None,
 ) -> Landmarks:
-    """Evaluate predictions at several landmarks: for who is at risk then, over several horizons.
+    """Evaluate predictions at several landmarks: for subjects at risk then, over several horizons.
 
-    At a landmark s those are evaluated who have entered by s and are observed for longer, with time
-    counted from s. Their predictions are conditioned on being event-free at s, S_i(s + u)/S_i(s);
-    or they are predictions that were updated at s, such as those of a landmark model.
+    At a landmark s we evaluate subjects who have entered by s and are observed for longer, with
+    time counted from s. Their predictions are conditioned on being event-free at s, S_i(s +
+    u)/S_i(s); or they are predictions that were updated at s, such as those of a landmark model.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def landmarks(
                 said.append(warned("landmark-past-horizon", landmark=s, end=end, horizon=span))
     if not found:
         raise InputError(
-            f"landmarks: nobody is at risk at any of them; the last time is {y.time.max():g}"
+            f"landmarks: no subject is at risk at any of them; the last time is {y.time.max():g}"
         )
     first = next(iter(found.values()))
     known = tuple(dict.fromkeys(row["metric"] for row in first.rows()))

@@ -116,7 +116,7 @@ class MetaAnalysis:
 def meta_analysis(
     estimates: Any, stderr: Any, *, scale: str = "normal", confidence: float = 0.95
 ) -> MetaAnalysis:
-    r"""Average estimates of several places, and tell what another place would have.
+    r"""Average estimates of several places, and predict that of another place.
 
     True values are taken to vary between places, with variance tau^2 (restricted maximum
     likelihood) on the scale. With weights :math:`w_k = 1 / (s_k^2 + \tau^2)` the mean has the

@@ -236,7 +236,7 @@ def pooled(evaluations: Iterable[Evaluation]) -> Pooled:
     ----------
     evaluations : list of Evaluation
         At least two, of the same models and metrics, each with intervals. Give `time` and `tau` to
-        `evaluate`, so that all are about the same times.
+        `evaluate`, so that all use the same times.
 
     Returns
     -------

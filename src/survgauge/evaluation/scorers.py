@@ -294,14 +294,14 @@ def scorer(
         is named: the scorer gives a number. A list such as ["mae", "ibs", "harrell"]: it gives one
         number per name, and a search takes ``refit="mae"``.
     y_train : outcomes, optional
-        Reference set for all folds. Without it the scorer asks the estimator what it was trained on
-        (`sg.models` remember it, as does `from_sklearn`); where the estimator does not say,
+        Reference set for all folds. Without it the scorer takes the outcomes that the estimator was
+        trained on (`sg.models` remember it, as does `from_sklearn`); if the estimator has none,
         the test fold is its own reference.
     predicts : {None, "curves", "time", "risk"}
-        What to ask the estimator for: by the method that is named so (`predict_curves` or
-        `predict_survival_function`, `predict_time`, `predict_risk`) or else by ``predict``, which
-        is then said to give it. A risk is higher for an earlier event. None: the most that the
-        estimator can say, curves before times before risks. What ``predict`` gives is known for
+        Which prediction to use: that of the method of this name (`predict_curves` or
+        `predict_survival_function`, `predict_time`, `predict_risk`), or else of ``predict``, which
+        is then taken to give it. A risk is higher for an earlier event. None: the most that the
+        estimator offers, curves before times before risks. What ``predict`` gives is known for
         scikit-survival, for XGBoost by its objective, and for scikit-learn's regressors; others
         are refused without `predicts`.
     time, tau, convention

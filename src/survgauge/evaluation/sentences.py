@@ -383,7 +383,7 @@ class _Words:
             )
         elif v.beyond and not v.withheld:
             found.append(
-                f"Part of this error lies past the follow-up, where nobody was observed (see the "
+                "Part of this error is past the follow-up, where no subject was observed (see the "
                 f"warning{'s' * (len(v.beyond) > 1)} {listed(list(v.beyond))})."
             )
         if v.coarse:

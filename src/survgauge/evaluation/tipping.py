@@ -50,7 +50,7 @@ _TINY = 1e-9
 
 @dataclass(frozen=True)
 class TippingPoint:
-    """The least dependence at which the better of two models becomes the worse.
+    """The weakest dependence that reverses the order of two models.
 
     Attributes
     ----------
@@ -62,10 +62,10 @@ class TippingPoint:
     horizon : float
         Horizon of the errors.
     by_copula : dict of str to float or None
-        Kendall's tau of least size that turns the difference, for each copula; None where none
+        Smallest Kendall's tau that reverses the difference, for each copula; None if none
         does up to `largest`.
     largest : float
-        Size of Kendall's tau up to which was looked.
+        Largest Kendall's tau that was tried.
     given_features : bool
         Whether the dependence is one beyond what recorded features explain.
     curves : dict of str to list of pairs

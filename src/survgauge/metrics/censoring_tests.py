@@ -33,7 +33,7 @@ FEWEST_CENSORED = 4
 
 @dataclass(frozen=True, repr=False)
 class CensoringTest(ShortRepr):
-    """Whether features tell when subjects are censored.
+    """Whether censoring depends on features.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class CensoringTest(ShortRepr):
 
 
 def censoring_test(X: Any, y: Any, *, features: Any = None) -> CensoringTest:
-    """Test whether features tell when subjects are censored.
+    """Test whether censoring depends on features.
 
     Weights 1/G from Kaplan-Meier assume that censoring does not depend on the features of
     the models. The score test of a Cox model for the censoring times (events end the
@@ -104,8 +104,8 @@ def censoring_test(X: Any, y: Any, *, features: Any = None) -> CensoringTest:
     Raises
     ------
     UndefinedMetricError
-        If nobody is censored while others are still observed, if no feature varies, or if there are
-        fewer than four censored subjects for each feature.
+        If no subject is censored while others are still observed, if no feature varies, or if there
+        are fewer than four censored subjects for each feature.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def censoring_test(X: Any, y: Any, *, features: Any = None) -> CensoringTest:
     values, outcomes = _scaled(values[present]), outcomes.present()
     censored = int((~outcomes.event).sum())
     if not censored:
-        raise UndefinedMetricError("nobody is censored, so there is no censoring to test")
+        raise UndefinedMetricError("no subject is censored, so there is no censoring to test")
     coded = censoring_outcomes(outcomes, np.unique(outcomes.time))
     order = coded.order()
     coded = coded[order]
@@ -141,7 +141,7 @@ def censoring_test(X: Any, y: Any, *, features: Any = None) -> CensoringTest:
     statistic, degrees = _score_test(start.gradient, start.information)
     if not degrees:
         raise UndefinedMetricError(
-            "the features do not vary among those at risk when somebody is censored, so there is "
+            "the features do not vary among those at risk when a subject is censored, so there is "
             "nothing to test"
         )
     if censored < FEWEST_CENSORED * degrees:

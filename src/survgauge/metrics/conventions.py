@@ -84,11 +84,11 @@ class Convention(WrittenOut):
     area : {"step", "trapezoid"}
         Area under Kaplan-Meier of the time errors; see `surrogate_times`.
     tail : {"linear", "exponential", "hold", "nan"}
-        How Kaplan-Meier goes on past its last time, in the time errors.
+        How Kaplan-Meier is extended beyond its last time, in the time errors.
     normalize : {"n", "weights", "events"}
         Divisor of ``ipcw_d``: all subjects, the sum of weights, or the number of events.
     floor : float
-        Least G of ``dr``: no event counts for more than 1/floor subjects, and what lies beyond
+        Smallest G of ``dr``: no event weighs more than 1/floor subjects, and the error beyond
         rests on the distribution of the event time alone.
     on_unsupported : {"truncate", "raise", "nan"}
         What metrics do at times past the follow-up or past the horizon, or where G = 0.

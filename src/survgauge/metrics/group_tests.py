@@ -48,7 +48,7 @@ class GroupTest(ShortRepr):
         freedom = int(np.linalg.matrix_rank(covariance, hermitian=True))
         if not freedom:
             raise UndefinedMetricError(
-                f"{name} needs an event with two groups at risk and somebody left over"
+                f"{name} needs an event with two groups at risk and a subject left afterwards"
             )
         statistic = float(score @ np.linalg.pinv(covariance, hermitian=True) @ score)
         p_value = float(chdtrc(freedom, statistic))

@@ -81,7 +81,7 @@ class Metric:
     range : pair of float
         Least and largest value.
     needs : {"times", "curves", "risk"}
-        The least that a prediction must offer.
+        The minimum that a prediction must offer.
     proper : str
         Whether telling the truth is optimal, and under which condition.
     reference : str
@@ -95,7 +95,7 @@ class Metric:
         "time", "time^2" or nothing.
     supports : iterable of {"weights", "entry", "cause", "entry of a cause", "all causes", \
             "intervals"}
-        Which questions it can be asked, besides that about right-censored outcomes of one kind of
+        Which questions it supports, besides that about right-censored outcomes of one kind of
         event: with sampling weights or delayed entry (``task.y.entry``; it is undefined elsewhere),
         about one cause of several (``task.cause``), also with delayed entry; "all causes" and
         "intervals": about nothing but outcomes of several causes, or interval-censored ones.

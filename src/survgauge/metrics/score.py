@@ -336,14 +336,14 @@ class _Number(float):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Score(_Number):
-    """A metric's value, with what lies behind it.
+    """A metric's value, with its standard error, interval and conventions.
 
     It is a float, and prints and compares as one.
 
     A family adopts it by returning a `Score` from the public function itself: what used to be
     ``x_details`` is called ``x``, and the old name goes into ``_old_names.NAMES``. `influence` may
     be a function without arguments where making the contributions costs something; `scale` is
-    the `interval` of the metric's record. A subclass with more to tell is a dataclass with
+    the `interval` of the metric's record. A subclass with more results is a dataclass with
     ``frozen=True, repr=False, eq=False``.
 
     Parameters

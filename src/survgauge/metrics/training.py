@@ -59,7 +59,7 @@ def training_targets(
 
     Two ways lead to a model of all subjects. A pseudo-observation has, given the features, the mean
     of what it stands for: least squares over all subjects then learns E[min(T, tau) | x] or
-    S(t | x). Weights 1/G let those whose time (or status) is known stand for the others too: they
+    S(t | x). Weights 1/G let subjects with known time (or status) represent the others too: they
     multiply any loss, such as cross-entropy. Both are right where censoring does not depend on the
     features; a model fitted to the uncensored subjects alone predicts times that are too short.
 

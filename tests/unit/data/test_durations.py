@@ -72,7 +72,7 @@ def test_what_cannot_be_subtracted():
     assert sg.Outcomes.of(same, unit="days").time.tolist() == [2.0]
     with pytest.raises(sg.InputError, match="end must not come before start; it does for row 1 "):
         sg.Outcomes.of({"start": [date(2020, 2, 1)], "end": [date(2020, 1, 1)], "event": [1]})
-    with pytest.raises(sg.InputError, match="end must be known for everybody; missing for row 2 "):
+    with pytest.raises(sg.InputError, match="end must be known for all; missing for row 2 "):
         sg.Outcomes.of({"start": [plain] * 2, "end": [plain, None], "event": [1, 0]}, unit="days")
     with pytest.raises(sg.InputError, match="start must hold dates; got"):
         sg.Outcomes.of({"start": [0.0], "end": [1.0], "event": [1]})
@@ -94,7 +94,7 @@ def test_time_zones_of_libraries():
     with pytest.raises(sg.InputError, match="end has one and start has none"):
         sg.Outcomes.of(frame, unit="days")
     frame["start"] = start.dt.tz_localize("Europe/Vienna")
-    with pytest.raises(sg.InputError, match=r"end must be known for everybody; missing for row 2 "):
+    with pytest.raises(sg.InputError, match=r"end must be known for all; missing for row 2 "):
         sg.Outcomes.of(frame.assign(end=frame["end"].where([True, False])), unit="days")
     assert sg.Outcomes.of(frame, unit="days").time.tolist() == [5, 5]
     pl = pytest.importorskip("polars")

@@ -44,7 +44,7 @@ def test_terminal_and_page_say_why(ev: sg.Evaluation) -> None:
 def test_it_has_no_panel_of_a_single_point_beside_curves(ev: sg.Evaluation) -> None:
     chart = display(ev, "calibration_panel").chart
     assert len(chart.panels) == 2
-    assert chart.left_out == {"km": "the predicted risks are the same for everybody"}
+    assert chart.left_out == {"km": "the predicted risks are the same for all subjects"}
 
 
 def test_alone_it_is_drawn(ev: sg.Evaluation) -> None:

@@ -206,7 +206,7 @@ def test_bad_features_are_named(change, message):
 
 def test_nothing_to_test():
     y, x = draw()
-    with pytest.raises(sg.UndefinedMetricError, match="nobody is censored"):
+    with pytest.raises(sg.UndefinedMetricError, match="no subject is censored"):
         sg.censoring_test(x, (y.time, np.ones(300)))
     with pytest.raises(sg.UndefinedMetricError, match="do not vary"):
         sg.censoring_test(np.ones((300, 2)), y)

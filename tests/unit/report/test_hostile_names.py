@@ -244,4 +244,4 @@ def test_doubts_about_one_model_are_not_told_of_another():
         mine = [r for r in data["metrics"] if r["model"] == model]
         alone = {**data, "metrics": mine, "comparisons": []}
         told = " ".join(verdict_sentences(alone))
-        assert ("nobody was observed" in told) == (model == "short")
+        assert ("no subject was observed" in told) == (model == "short")

@@ -155,7 +155,7 @@ def semisynthetic(
     whole_units: bool | None = None,
     fill: Mapping[str, Any] | None = None,
 ) -> SemiSynthetic:
-    r"""Censor the events of a real dataset anew, so that every true event time is known.
+    r"""Draw censoring for the events of a real dataset, so that every true event time is known.
 
     D, the data that came in, gives the censoring distribution; D', its subjects with an event,
     each get a drawn censoring time :math:`\tilde c_i`; in the result D'' subject i is censored at
@@ -164,7 +164,7 @@ def semisynthetic(
     censoring is drawn as it would be without their causes.
 
     In whole-unit data (all times whole numbers) the drawn time is rounded down. For whole
-    :math:`t_i` this changes nobody's status, :math:`\lfloor c \rfloor < t \iff c < t`, and keeps
+    :math:`t_i` this changes no status, :math:`\lfloor c \rfloor < t \iff c < t`, and keeps
     exactly what was seen: a subject lost during day 3 was at risk for the events of day 3, not
     of day 4.
 
@@ -183,7 +183,7 @@ def semisynthetic(
         ``feature_dependent``: exponential, with a rate that rises by the factor e for each standard
         deviation of the log hazard ratio of the event given the features; ``external``: G of
         `external`, stretched so that its last time becomes t_max. What is left at the end of an
-        estimate censors nobody. Or a function of (X of the events, event times, generator) that
+        estimate censors no subject. Or a function of (X of the events, event times, generator) that
         returns censoring times, infinite for never.
     random_state : int or None
         Seed; None draws one and records it.
@@ -256,7 +256,7 @@ def semisynthetic(
     kept = ~(censored & (drawn == 0))
     if not kept.any():
         raise InputError(
-            f"censoring {name!r} censors all {time.size} events at time 0; nobody is left"
+            f"censoring {name!r} censors all {time.size} events at time 0; no subject is left"
         )
     true, codes = None, ~censored[kept]
     if original.cause is not None:  # a cause that nobody has any more keeps its name

@@ -107,8 +107,8 @@ def feature_dependent(base: BaseData) -> Distribution:
     spread = float(risk.std())
     if not spread > 0:
         raise InputError(
-            "censoring 'feature_dependent' needs features that tell the events apart; their Cox "
-            "model gives everybody the same risk: use 'exponential'"
+            "censoring 'feature_dependent' needs features that separate the events; their Cox "
+            "model gives every subject the same risk: use 'exponential'"
         )
     scales = scale * np.exp((risk.mean() - risk) / spread)
 

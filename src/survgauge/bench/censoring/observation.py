@@ -48,8 +48,8 @@ def delayed_entry(
     """Draw times of entry for outcomes that were observed from the beginning.
 
     A share `late` of the subjects would enter at a time that is uniform between 0 and `latest`, the
-    others enter at 0. Who has the event or is censored before never enters and is dropped: this is
-    left truncation, and ignoring it makes the rest look healthier than everybody was.
+    others enter at 0. Subjects with the event or censored before never enter and are dropped. This
+    is left truncation, and ignoring it makes the rest look healthier than the whole sample.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def delayed_entry(
         entries = vector(entry, "entry", length=n, like="y", minimum=0.0)
     rows = np.flatnonzero((known.time > entries) | (entries == 0))
     if not rows.size:
-        raise InputError("nobody is observed after the entry; choose earlier entries")
+        raise InputError("no subject is observed after its entry; choose earlier entries")
     part = known[rows]
     weight = part.frequency
     event = part.event if part.cause is None else part.cause
@@ -138,7 +138,7 @@ def visits(
     end: Any = None,
     random_state: int | None = 0,
 ) -> Visits:
-    """Draw visits at which subjects are looked at, so that only intervals of their times are known.
+    """Draw visits at which subjects are examined, so that only intervals of their times are known.
 
     Visit k of a subject is planned at k times `every` and takes place up to half of `jitter` times
     `every` earlier or later. Visits do not depend on the event, as metrics for interval-censored
@@ -151,12 +151,12 @@ def visits(
     every : float
         Time between planned visits.
     jitter : float
-        0: everybody is seen at the same times; 1: any time is as likely as another.
+        0: all subjects have the same visit times; 1: any time is as likely as another.
     missed : float
         Probability that a visit is missed, below 1.
     end : float or array-like of shape (n,), optional
-        When a subject's follow-up ends: no visit comes later, and who has had none with the event
-        is right-censored. By default visits go on until every event is seen.
+        When a subject's follow-up ends: no visit comes later, and subjects without a visit after
+        the event are right-censored. By default visits continue until every event is seen.
     random_state : int or None
         Seed; None draws one and records it.
 

@@ -422,7 +422,7 @@ class RunProgress:
     jobs : int
         How many at once.
     shown : bool
-        Whether anything is told.
+        Whether progress is reported.
     """
 
     #: Seconds between two lines.

@@ -70,7 +70,7 @@ class Board:
         Kaplan-Meier, with limits that heed that both are estimated on the same subjects. `truth`
         (track "truth" only) is the same score computed from the true event times, so that of
         `mae_within` it is the true mean absolute error up to the horizon. In `failed_folds` folds
-        the model failed, and Kaplan-Meier's predictions stand in for its own.
+        the model failed, and Kaplan-Meier's predictions replace its own.
     pairs : DataFrame
         Each pair of models on the same subjects: difference (a - b), limits and p-value, not
         adjusted. Of `mae_within` and `ibs` the difference is one of losses divided by the loss of

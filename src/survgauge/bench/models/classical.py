@@ -71,7 +71,7 @@ class LinearTime(SurvivalModel):
 
 
 class KaplanMeierModel(SurvivalModel):
-    """Kaplan-Meier of the training set for everybody: the model without features.
+    """Kaplan-Meier of the training set for all subjects: the model without features.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class CoxPH(SurvivalModel):
 class WeibullAFT(SurvivalModel):
     r"""Weibull regression: :math:`S(t \mid x) = \exp(-(t / \lambda(x))^\rho)`.
 
-    :math:`\log \lambda` is linear in the features, :math:`\rho` is the same for everybody.
+    :math:`\log \lambda` is linear in the features, :math:`\rho` is the same for all subjects.
     `predict_time` is the closed-form median :math:`\lambda (\log 2)^{1/\rho}`; curves are given on
     a grid chosen while fitting, fine where there are observations and coarser beyond.
 
@@ -250,7 +250,7 @@ _LARGEST_LOG_RISK = 300.0
 
 
 class AalenJohansenModel(SurvivalModel):
-    """Aalen-Johansen of the training set for everybody: the model without features.
+    """Aalen-Johansen of the training set for all subjects: the model without features.
 
     With one kind of event its curves are those of ``km``.
 

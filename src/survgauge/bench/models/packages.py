@@ -349,7 +349,7 @@ class XGBoostAFT(_XGBoost, TimeBooster):
     distribution : {"normal", "logistic", "extreme"}
         Of the logarithm of the time, up to place and scale.
     scale : float
-        Its scale, the same for everybody and not learnt.
+        Its scale, the same for all subjects and not learnt.
     n_estimators, learning_rate, max_depth, min_child_weight, subsample, colsample, l2, random_state
         As of ``xgboost_cox``.
 
@@ -454,7 +454,7 @@ class CatBoostAFT(_CatBoost, TimeBooster):
     distribution : {"normal", "logistic", "extreme"}
         Of the logarithm of the time, up to place and scale.
     scale : float
-        Its scale, the same for everybody and not learnt.
+        Its scale, the same for all subjects and not learnt.
     n_estimators, learning_rate, depth, l2, random_state
         As of ``catboost_cox``.
     """

@@ -246,9 +246,9 @@ def conditional(
     members : names, optional
         Some of ``km``, ``cox``, ``forest``, ``boosting``; by default all that are installed.
     censoring : {"auto", "km", "model"}
-        Whether censoring is modelled: where the evidence says so, never, or always.
+        Whether censoring is modelled: if the data favour it, never, or always.
     tail : {"mixed", "linear", "exponential", "hold", "nan"}
-        How the distribution goes on past the end of follow-up. "mixed": the mean of a straight line
+        How the distribution is extended beyond follow-up. "mixed": the mean of a straight line
         and of a Weibull that keeps the shape of the second half of the follow-up, on times of its
         own; the others as in `SurvivalCurves`. Not read with several causes.
     random_state : int
@@ -258,7 +258,7 @@ def conditional(
     -------
     Conditional
         `distribution` (with several causes `incidence`) and `censoring` (None: Kaplan-Meier) for
-        `mae(..., conditional=)` and `evaluate(..., conditional=)`; `how` tells members, weights and
+        `mae(..., conditional=)` and `evaluate(..., conditional=)`; `how` has members, weights and
         what was left out.
 
     Notes

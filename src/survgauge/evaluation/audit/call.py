@@ -56,7 +56,7 @@ def audit(
     truth is known: with each curve model's own curves as the distribution of the event times, with
     Kaplan-Meier of the reference set, and with the distribution given the features where there is
     one; censoring follows the test subjects. Every metric is computed on the censored draws and
-    compared with the true value of every model. Nothing is fitted anew.
+    compared with the true value of every model. Nothing is refitted.
 
     Recommended is always the doubly robust error within the horizon, `mae_within`, which led to
     better models than other errors on held-out datasets; the audit says how far it, and any other
@@ -97,7 +97,7 @@ def audit(
         How event and censoring times depend on each other there.
     max_bias : float
         A metric whose bias, as a share of the truth, is larger than this in a scenario with
-        independent censoring is said to be off.
+        independent censoring counts as off.
     sample_weight : array-like of shape (n,), optional
         Sampling weights, as for `evaluate`.
     unit : str

@@ -33,7 +33,7 @@ class Audit:
     draws : list of int
         Number of draws of each scenario.
     max_bias : float
-        Bias, as a share of the truth, from which on a metric is said to be off.
+        Bias, as a share of the truth, above which a metric counts as off.
     left_out : dict
         What could not be asked, by what is estimated and the horizon, and why.
     """

@@ -216,7 +216,7 @@ def evaluate_dask(
     convention: str | Convention | None = None,
     cause: int | str | None = None,
 ) -> Evaluation:
-    """Evaluate a Dask frame: every partition where it lies, with the numbers of `evaluate`.
+    """Evaluate a Dask frame, every partition on its worker, with the numbers of `evaluate`.
 
     Workers reduce each partition to the numbers that metrics need of its subjects (see
     `evaluate_stream`: about 90 to 240 bytes per subject and model), which come to the caller some

@@ -262,7 +262,7 @@ def d_calibration(
               S_i = 1 - \sum_j F_{ij}.
 
     Under the true model 1 - s is uniform, censored by whatever else ends the follow-up, an event of
-    another cause included. Who is observed past the end of the grid counts as censored there. With
+    another cause included. Subjects observed past the end of the grid are censored there. With
     one cause it is the test above.
 
     Parameters
@@ -451,7 +451,7 @@ _BINS = 3
 def a_calibration(
     y_true: Any, curves: Any, *, bins: int = _BINS, cause: int | str | None = None
 ) -> CalibrationResult:
-    r"""A-calibration: whether events come as often as each subject's own curve says.
+    r"""A-calibration: whether events occur as often as each subject's own curve implies.
 
     Under the true model :math:`u_i = 1 - S_i(T_i)` is uniform, with the hazard 1/(1 - u). In a bin
     [a, b) of u, with :math:`\Lambda_i = -\log S_i(t_i)`, a subject is expected to have
@@ -463,9 +463,9 @@ def a_calibration(
 
     .. math:: X^2 = \sum_k (O_k - E_k)^2 / E_k
 
-    has as many degrees of freedom as there are bins. Bins end at u = 0.95: who outlives its own
-    predicted 95 % quantile counts as censored there, because -log S of a curve on a grid is not
-    known where S is small. Censored subjects need no imputation, and the
+    has as many degrees of freedom as there are bins. Bins end at u = 0.95: subjects who survive
+    beyond their predicted 95 % quantile are censored there, because -log S of a curve on a grid is
+    not known where S is small. Censored subjects need no imputation, and the
     test keeps its level under censoring, where Pearson's test on D-calibration's bins does not.
 
     Parameters
@@ -476,7 +476,7 @@ def a_calibration(
         Predicted survival curves; anything that `as_curves` reads.
     bins : int
         Number of bins of equal width in u, from 0 to 0.95. Few bins have more power against
-        predictions that are early or late for everybody; 3 have at least the power of
+        predictions that are early or late for all; 3 have at least the power of
         D-calibration by Kolmogorov-Smirnov in the simulations of the documentation. Bins with
         fewer than 5 expected events join the next one.
     cause : int or str, optional

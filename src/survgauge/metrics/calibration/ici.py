@@ -348,7 +348,7 @@ def integrated_calibration_index(
         Predicted curves, or the probabilities at `time` themselves (under delayed entry, given
         being event-free at entry).
     time : float
-        Where to look; not later than the last observed time.
+        Time of interest; not later than the last observed time.
     knots : {3, 4, 5}
         Number of knots, at Harrell's quantiles of x. With too few different predictions for
         distinct knots, or outcomes that do not identify the spline, f is a line; with equal

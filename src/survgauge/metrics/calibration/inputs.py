@@ -354,7 +354,7 @@ class StatusAtTime:
     def regressed(self) -> StatusAtTime:
         """Return itself for a regression; refuse where everybody or nobody has the event."""
         if not 0 < self.pseudo.survival < 1:
-            who = "nobody" if self.pseudo.survival >= 1 else "everybody"
+            who = "no subject" if self.pseudo.survival >= 1 else "every subject"
             which = "an event of the cause" if "cause" in self.convention else "the event"
             raise UndefinedMetricError(
                 f"{who} has {which} by time {self.time:g}, so no finite intercept is best"

@@ -35,7 +35,7 @@ class IntervalCalibration:
     Attributes
     ----------
     predicted, observed : ndarray
-        Mean predicted risk of the event by `time`, and the risk that Turnbull's estimate says.
+        Mean predicted risk of the event by `time`, and the risk by Turnbull's estimate.
     low, high : ndarray
         Interval of the observed risk, symmetric in log(-log); NaN where the estimate is 0 or 1.
     subjects : ndarray
@@ -68,8 +68,8 @@ def interval_calibration(
     groups : int
         Number of groups of about equal size; equal predictions stay together.
     confidence : float
-        Level of the intervals, which are widened where visits are everybody's own, as those of
-        `interval_observed_expected`.
+        Level of the intervals, which are widened if all subjects have visits of their own, as those
+        of `interval_observed_expected`.
 
     Examples
     --------

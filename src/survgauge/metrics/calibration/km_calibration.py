@@ -143,7 +143,7 @@ def km_calibration(
     predicted incidence of one cause from Aalen-Johansen.
 
     With delayed entry Kaplan-Meier is compared with exp(-A), where A adds up the mean predicted
-    hazard of those at risk: who is in the sample changes with time. It begins when 10 are at risk.
+    hazard of those at risk, because the sample changes with time. It begins when 10 are at risk.
     Aalen-Johansen is compared with the incidence that the hazards of all causes add up to likewise.
 
     Parameters

@@ -67,14 +67,14 @@ def observed_expected(
 
     .. math:: \frac{O}{E} = \frac{1 - S_{KM}(t)}{\frac1n \sum_i (1 - S_i(t))}
 
-    1 is best. 1.2 says that 20 % more events happened than the model predicted: its risks are too
+    1 is best. 1.2 means that 20 % more events happened than the model predicted: its risks are too
     low on average.
 
     Parameters
     ----------
     y_true : outcomes
         Test outcomes. Of `IntervalOutcomes` the observed risk is that of Turnbull's estimate.
-        With delayed entry those who entered before `time` take part, with risks and
+        With delayed entry subjects who entered before `time` count, with risks and
         pseudo-observations given being event-free at entry: observed is the mean of the latter.
     curves : curves or array-like of shape (n,)
         Predicted curves (anything that `as_curves` reads), or the probabilities at `time`

@@ -90,11 +90,11 @@ def one_calibration(
         at `time` as Nelson-Aalen of all test subjects does. Curves with more than 30 grid times
         before `time` are read at 32 even steps, and Lambda_k is a line between them.
     time : float
-        Where to look; not later than the last observed time.
+        Time of interest; not later than the last observed time.
     groups : int, optional
         Number of groups K. None: with ``predicted`` the largest of 10, 8, 6, 5, 4, 3, 2 and 1 that
         leaves in every group at least 3 subjects expected to have, and 3 not to have, the event
-        by `time` (censored subjects count as much as they tell), else 1; with the other methods 10.
+        by `time` (censored subjects count by their information), else 1; with the other methods 10.
         `support["thin_groups"]` counts groups with fewer, in which the distribution is not good.
     method : {"predicted", "dn", "gnd", "uncensored"}, optional
         ``predicted`` (default): the test above. The others reject true models under censoring far

@@ -100,7 +100,7 @@ class Recalibration:
 
 
 def recalibrate(curves: Any, y: Any, *, method: str = "km") -> Recalibration:
-    r"""Fit a map that makes curves agree with outcomes and leaves the order of subjects alone.
+    r"""Fit a map that makes curves agree with outcomes and keeps the order of subjects.
 
     Fit it on subjects that the model was not fitted to, apply it to others.
 
@@ -119,8 +119,8 @@ def recalibrate(curves: Any, y: Any, *, method: str = "km") -> Recalibration:
     their order at every quantile, that of their medians included. Levels that the data do not reach
     move like the last one that they do, and quantiles that would fall from one level to the next
     keep the earlier one's time. Qi et al. add differences instead, and draw times of censored
-    subjects from Kaplan-Meier of everybody; ratios keep times positive, and their Kaplan-Meier does
-    not pull the subjects that are censored towards the average of all.
+    subjects from Kaplan-Meier of all subjects; ratios keep times positive, and their Kaplan-Meier
+    does not pull the subjects that are censored towards the average of all.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def recalibrate(curves: Any, y: Any, *, method: str = "km") -> Recalibration:
 
     Notes
     -----
-    One map serves everybody: predictions that are too high for some subjects and too low for
+    One map serves all subjects: predictions that are too high for some subjects and too low for
     others stay so (a calibration slope other than 1 mends in part at most).
 
     Below the lowest predicted survival that the data show, "km" goes to 0 in proportion. Events at

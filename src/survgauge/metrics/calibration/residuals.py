@@ -168,7 +168,7 @@ def _deviance(event: Floats, hazard: Floats) -> Floats:
 
 
 def coverage(y_true: Any, curves: Any, level: float = 0.9) -> Score:
-    """Share of subjects whose time lies in the central prediction interval of their curve.
+    """Share of subjects with their time inside the central prediction interval of their curve.
 
     The interval holds the times with (1 - level)/2 <= S(t) <= (1 + level)/2; a calibrated model
     covers `level` of the subjects. An event counts 1 inside and 0 outside. A subject censored at c

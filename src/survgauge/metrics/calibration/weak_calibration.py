@@ -56,7 +56,7 @@ def weak_calibration(
     Parameters
     ----------
     y_true : outcomes
-        Test outcomes. With delayed entry those who entered before `time` take part, with
+        Test outcomes. With delayed entry subjects who entered before `time` count, with
         predictions and pseudo-observations given being event-free at entry.
     curves : curves or array-like of shape (n,)
         Predicted curves, or the probabilities at `time` themselves (under delayed entry, given
@@ -147,7 +147,7 @@ def calibration_slope_cox(
     ----------
     y_true : outcomes
         Test outcomes. With delayed entry subjects are at risk from their entry on; curves are read
-        from the beginning, as they stand for the linear predictor.
+        from the beginning, because they represent the linear predictor.
     curves : SurvivalCurves or array-like of shape (n,)
         Curves or probabilities at `time`; without `time`, linear predictors on the log hazard scale
         (higher = sooner).

@@ -49,9 +49,9 @@ class NetBenefit(ShortRepr):
     values, stderr : ndarray of shape (k,)
         Net benefit of the model, and its standard error.
     treat_all, treat_all_stderr : ndarray of shape (k,)
-        Net benefit of treating everybody. Treating nobody has the net benefit 0.
+        Net benefit of treating all subjects. Treating none has the net benefit 0.
     gain, gain_stderr : ndarray of shape (k,)
-        Net benefit of the model less that of treating everybody, on the same subjects.
+        Net benefit of the model less that of treating all, on the same subjects.
     treated : ndarray of shape (k,)
         Share of the subjects with a risk of at least the threshold.
     incidence : float
@@ -220,7 +220,7 @@ def net_benefit(
     .. math:: NB(p) = P(r \ge p, T \le t) - \frac{p}{1 - p} P(r \ge p, T > t)
 
     true positives per subject, false positives counted at the odds of the threshold. A model is
-    worth using at thresholds where it is above both treating nobody (0) and treating everybody.
+    worth using at thresholds where it is above both treating none (0) and treating all.
 
     Parameters
     ----------
@@ -246,12 +246,12 @@ def net_benefit(
     cause : int or str, optional
         With several causes, code or name of the one that is treated; predictions are then its
         incidence by `time`, or `IncidenceCurves`. Aalen-Johansen takes the place of Kaplan-Meier,
-        and who has an event of another cause is treated in vain.
+        and subjects with an event of another cause are treated in vain.
 
     Returns
     -------
     NetBenefit
-        Values with standard errors, those of treating everybody, gains and shares; `difference`
+        Values with standard errors, those of treating all, gains and shares; `difference`
         compares two models, `standardised` and `interventions_avoided` are other scales.
 
     Notes

@@ -133,7 +133,7 @@ def risk_groups(
         risk that subjects are ranked by: 1 - S(time), minus a time, or the scores as given. A
         subject whose risk equals a cut belongs to the group above it.
     time : float, optional
-        Where curves are read.
+        Time at which curves are read.
     tau : float, optional
         Where restricted mean times stop. It must not lie past the last time of a group whose
         Kaplan-Meier is still above 0 there; by default the largest such time.
@@ -166,7 +166,7 @@ def risk_groups(
     parts = [y[members] for members in rows]
     if len(parts) < 2:
         if cuts is None:
-            raise UndefinedMetricError(f"the predicted risks ({kind}) are the same for everybody")
+            raise UndefinedMetricError(f"the predicted risks ({kind}) are the same for all")
         raise UndefinedMetricError(
             f"the predicted risks ({kind}) lie between {risk[present].min():g} and "
             f"{risk[present].max():g}, on one side of the cuts {cuts}"

@@ -292,7 +292,7 @@ def make_status(
     asked_g = method == "ipcw" and weights.by_subject
     if asked_g and not (weights.event_weight.any() or weights.survivors(scored[0]).any()):
         raise UndefinedMetricError(
-            "censoring(t, side) is 0 for every subject, so that nobody can be weighted by 1/G"
+            "censoring(t, side) is 0 for every subject, so no subject can be weighted by 1/G"
         )
     status = Status(
         y=y,

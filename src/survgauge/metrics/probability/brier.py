@@ -86,12 +86,12 @@ def brier_score(
         frequencies. Subjects of weight 0 are left out.
     cause : int or str, optional
         With several causes, code or name of the one that is predicted; `curves` are then
-        `IncidenceCurves`. The status is an event of this cause by t: who had an event of another
-        cause is known not to have it, and weighs 1/G(t_i-) as well.
+        `IncidenceCurves`. The status is an event of this cause by t: a subject with an event of
+        another cause is known not to have it, and weighs 1/G(t_i-) as well.
     distribution : Turnbull, curves or Conditional, optional
-        For interval-censored outcomes: distribution of the event time, of everybody or one per
+        For interval-censored outcomes: distribution of the event time, one for all or one per
         subject; by default Turnbull's of `y_train` (interval-censored, or right-censored), or of
-        the test outcomes themselves. One for everybody says nothing of the single subject: the more
+        the test outcomes themselves. One for all says nothing about the single subject: the more
         intervals contain t, the more it favours predictions near the average. Standard errors take
         one of other subjects as given; the estimation from the test outcomes is part of them.
 
@@ -314,7 +314,7 @@ def brier_skill(
 
         IPA(t) = 1 - BS(t) / BS_KM(t);  `mean` is 1 - IBS / IBS_KM over the same times.
 
-    NaN where Kaplan-Meier makes no error. With `cause` Aalen-Johansen stands for Kaplan-Meier.
+    NaN where Kaplan-Meier makes no error. With `cause` Aalen-Johansen replaces Kaplan-Meier.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ def multi_cause_score(
     where the loss of state s is -log p_s, or under ``loss="squared"`` the sum over all states r of
     (1(r = s) - p_r)^2. w_i(t) = 1/G(t_i-) for an event of any cause with t_i <= t, 1/G(t) where
     t_i > t, and 0 for subjects censored at or before t. Under independent censoring both are
-    strictly proper: on average nothing but the true probabilities of all states has the least
+    strictly proper: on average only the true probabilities of all states have the lowest
     loss [1]_. The Brier score of a cause looks at one F_k alone.
 
     Parameters

@@ -277,7 +277,7 @@ class Question:
             reasons += f"; events at or after tau = {self.tau:g}: {support['events_past_tau']}"
         raise UndefinedMetricError(
             f"method '{self.method}' has no pair to compare among {y.count} subject(s) with "
-            f"{support['events']} event(s): it takes an event and somebody observed longer{reasons}"
+            f"{support['events']} event(s): it needs an event and a subject seen longer{reasons}"
         )
 
 

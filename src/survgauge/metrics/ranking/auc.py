@@ -161,7 +161,7 @@ class AucSetting:
         ]
         return (
             f"times: {int(wrong.sum())} of {wrong.size} have no AUC ({'; '.join(found)}); it needs "
-            f"an event before, somebody event-free after, and is identified up to "
+            f"an event before, an event-free subject after, and is identified up to "
             f"{self.identified_until:g}"
         )
 
@@ -370,7 +370,7 @@ def cumulative_dynamic_auc(
     cause: int | str | None = None,
     controls: str = "without_event",
 ) -> CurveResult:
-    r"""How well a risk tells those with the event by t from those without it, at each t.
+    r"""How well a risk separates those with the event by t from those without it, at each t.
 
     .. math::
         AUC(t) = \frac{\sum_{i: e_i, t_i \le t} \sum_{j: t_j > t} G(t_i-)^{-1}

@@ -48,7 +48,7 @@ class ConcordanceByPackage:
     rows : tuple of PackageConcordance
         One number of one package each.
     tau : float or None
-        Where pairs stop to count in the truncated forms; None: nowhere.
+        Time after which pairs no longer count in the truncated forms; None: no such time.
     """
 
     rows: tuple[PackageConcordance, ...]

@@ -164,13 +164,13 @@ def concordance_index(
         Where G of ``uno`` comes from: by default the test subjects; "train": `y_train`; a function
         G(t, side) of one time per subject. Such a G may depend on the subject, so a pair then
         weighs 1/(G_i(t_i-) G_j(t_i-)) [1]_, and every pair is looked at: the function is called
-        once for each event time, with that time for everybody, and time grows like n^2. Events
+        once for each event time, with that time for all, and time grows like n^2. Events
         with G = 0 are no anchors; the support counts them.
     sample_weight : array-like of shape (n,), optional
         A pair weighs the product of its two weights; frequencies of the outcomes multiply. G of
         the test subjects is estimated with them. Subjects of weight 0 are left out.
     cause : int or str, optional
-        With several causes, code or name of the one whose order is asked for. Who had an event of
+        With several causes, code or name of the one to be ordered. A subject with an event of
         another cause never has this one, and is later than every event of it: such a pair weighs
         1/(G(t_i-) G(t_j-)) under ``uno`` if j had the other event by t_i [2]_.
 
@@ -243,7 +243,7 @@ def interval_concordance(y_true: Any, risk: Any, *, sample_weight: Any = None) -
     sums = _sums(y, values, who.weight if weighted else None)
     if not sums.pairs > 0:
         raise UndefinedMetricError(
-            f"no pair of the {y.count} subjects has a known order: nobody had an event seen by a "
+            f"no pair of the {y.count} subjects has a known order: no event was seen by a "
             "time at which another was still event-free"
         )
     n = float(who.weight.sum())
@@ -395,9 +395,9 @@ def concordance_td(
         hazardous tie probabilities closer than 1e-8; otherwise only equal ones are tied, and
         interpolated ones that are equal on paper may differ in the last digit.
     cause : int or str, optional
-        With several causes, code or name of the one whose order is asked for: F_k(t_i | x_i) should
-        be larger than F_k(t_i | x_j). Who had an event of another cause by t_i never has this
-        one, and is compared too; such a pair weighs 1/(G(t_i-) G(t_j-)) under ``ipcw``.
+        With several causes, code or name of the one to be ordered: F_k(t_i | x_i) should
+        be larger than F_k(t_i | x_j). A subject with an event of another cause by t_i never has
+        this one, and is compared too; such a pair weighs 1/(G(t_i-) G(t_j-)) under ``ipcw``.
 
     Returns
     -------

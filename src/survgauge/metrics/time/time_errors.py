@@ -225,10 +225,10 @@ def time_error(
     loss : str
         absolute, squared, relative, log or normalised.
     tau : float, optional
-        Horizon: outcomes and predictions past it count as `tau`.
+        Horizon: outcomes and predictions after it are set to `tau`.
     sample_weight : array-like of shape (n,), optional
         Weights of the average, and of the test subjects' G; multiplied with the outcomes'
-        frequencies. Who has 0 does not count.
+        frequencies. Subjects with 0 do not count.
     true_time : array-like of shape (n,), optional
         Known event times, for ``method="true"``.
     conditional : Conditional, optional
@@ -238,7 +238,7 @@ def time_error(
     cause : int or str, optional
         With competing risks, the cause that matters. The error is then that of the time free of
         it up to `tau`, which has to be given with a `method`: T if the event is of this cause and
-        before tau, and tau for everybody else. Predictions are such times or `IncidenceCurves`, of
+        before tau, and tau for all others. Predictions are such times or `IncidenceCurves`, of
         which absolute losses take the median of the cause (tau where it is not reached) and squared
         losses tau less the restricted mean time lost.
     convention : Convention, optional

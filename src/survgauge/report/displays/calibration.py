@@ -112,7 +112,7 @@ def calibration_panel(
         model: r for model, r in smooth.items() if r.curve_predicted[0] < r.curve_predicted[-1]
     }
     if varied:  # a single point is worth no panel beside curves
-        same = "the predicted risks are the same for everybody"
+        same = "the predicted risks are the same for all subjects"
         left_out |= {model: same for model in smooth if model not in varied}
         smooth = varied
     # Bars end where the predictions do; who entered after the time has none.

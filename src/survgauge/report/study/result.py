@@ -67,7 +67,7 @@ class Study:
     evaluation : Evaluation
         Where all numbers come from, narrowed to the metrics that are reported.
     reference : str or None
-        The model from which differences are told.
+        The model from which differences are shown.
     """
 
     evaluation: Evaluation

@@ -358,7 +358,7 @@ def validate(
     threshold : float, optional
         Predicted risk from which on a subject is treated: `net_benefit`.
     predicts : {None, "curves", "time", "risk"}
-        What to ask an estimator for, as in `scorer`.
+        Which prediction of an estimator to use, as in `scorer`.
     confidence : float or None
         Level of the intervals; None for none, which takes half of the time.
     random_state : int
@@ -378,7 +378,7 @@ def validate(
     Every model is scored against the outcomes that it was fitted to as the reference set.
 
     The interval is about the value that the model of all subjects has for new subjects. Where a
-    bootstrap sample stands for the data and all subjects stand for the population, training_b is
+    bootstrap sample represents the data and all subjects represent the population, training_b is
     the apparent value and test_b the value for the population, so that the spread of
     :math:`e_b = training_b - test_b` is the error of the apparent value: subjects and fitted models
     vary in it together. The estimated optimism has an error of its own, which goes along with the

@@ -148,7 +148,7 @@ def test_any_small_data_set_gives_valid_data_or_says_why_not(rows, kind, seed):
     except InputError as error:
         refusal = str(error)
     if ss is None:
-        chance = ["nobody is left"]  # by the draw, or by features that say nothing
+        chance = ["no subject is left"]  # by the draw, or by features that say nothing
         if kind == "feature_dependent":
             chance.append("the same risk")
         assert any(message in refusal for message in [*expected, *chance])

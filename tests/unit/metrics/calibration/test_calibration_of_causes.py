@@ -391,7 +391,7 @@ def test_a_cause_that_never_happened():
     edges = np.linspace(0, 8, 16_001)
     middle = (edges[1:] + edges[:-1]) / 2
     assert gap == pytest.approx(np.mean(curves.at(middle, 1).mean(axis=0) ** 2), rel=1e-6)
-    with pytest.raises(sg.UndefinedMetricError, match="nobody has an event of the cause"):
+    with pytest.raises(sg.UndefinedMetricError, match="no subject has an event of the cause"):
         sg.integrated_calibration_index(none, curves, AT, cause=1)
 
 
@@ -437,5 +437,5 @@ def test_what_is_refused():
     for function in (sg.integrated_calibration_index, sg.weak_calibration, sg.one_calibration):
         with pytest.raises(sg.InputError, match="say which one with cause="):
             function(y, curves, AT)
-    with pytest.raises(sg.UndefinedMetricError, match="nobody has an event of the cause by"):
+    with pytest.raises(sg.UndefinedMetricError, match="no subject has an event of the cause by"):
         sg.weak_calibration(y, curves, 0.5, cause=1)

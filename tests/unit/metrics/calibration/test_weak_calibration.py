@@ -96,8 +96,8 @@ def test_probabilities_of_the_event_and_absent_subjects():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (([5, 6, 7, 8], [0, 0, 0, 1]), "nobody has the event by time 6"),
-        (([1, 2, 3, 6], [1, 1, 1, 1]), "everybody has the event by time 6"),
+        (([5, 6, 7, 8], [0, 0, 0, 1]), "no subject has the event by time 6"),
+        (([1, 2, 3, 6], [1, 1, 1, 1]), "every subject has the event by time 6"),
         (([1, 2, 3, 4], [1, 0, 1, 0]), "lies past the last test time"),
     ],
 )

@@ -64,7 +64,7 @@ def test_frequencies_are_copies():
 
 def test_refusals():
     y, risk = case()
-    with pytest.raises(sg.UndefinedMetricError, match="the same for everybody"):
+    with pytest.raises(sg.UndefinedMetricError, match="the same for all"):
         sg.risk_groups(y, sg.RiskScores(np.ones(90)))
     with pytest.raises(sg.UndefinedMetricError, match="smaller tau"):
         sg.risk_groups(y, sg.RiskScores(risk), tau=1e6)
@@ -86,7 +86,7 @@ def test_messages_name_the_argument_and_the_risk():
     found = sg.risk_groups(y, sg.RiskScores(share), cuts=[0.5])
     assert found.convention["risk"] == "as given"
     assert found.subjects[1] == np.sum(share >= 0.5)
-    with pytest.raises(sg.UndefinedMetricError, match="the same for everybody"):
+    with pytest.raises(sg.UndefinedMetricError, match="the same for all"):
         sg.risk_groups(y, np.ones(90))
     with pytest.raises(sg.InputError, match="times must be finite"):
         found.at_risk([np.nan])

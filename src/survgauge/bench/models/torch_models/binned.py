@@ -181,7 +181,7 @@ class MTLR(BinnedModel):
 
     Notes
     -----
-    Curves are linear between edges. Past the last one they go on along the line from (0, 1), so
+    Curves are linear between edges. Beyond the last one they follow the line from (0, 1), so
     medians are finite.
 
     References
@@ -286,7 +286,7 @@ class DeepHit(BinnedModel):
 
     Notes
     -----
-    Curves are linear between edges. Past the last one they go on along the line from (0, 1), so
+    Curves are linear between edges. Beyond the last one they follow the line from (0, 1), so
     medians are finite. Bins without an event get little probability, not none. With several causes
     curves and times are those of an event of any cause.
 
@@ -304,7 +304,7 @@ class DeepHit(BinnedModel):
     >>> bool(model.predict_time([[2.0]]) > model.predict_time([[-2.0]]))
     True
 
-    Two causes, of which the feature drives one:
+    Two causes; the feature drives one of them:
 
     >>> time = np.stack([rng.exponential(np.exp(-X[:, 0])), rng.exponential(1.0, 200)])
     >>> y = Outcomes(time.min(axis=0), 1 + time.argmin(axis=0), causes=["relapse", "death"])
