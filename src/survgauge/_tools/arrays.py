@@ -320,6 +320,18 @@ def dot(a: Floats, b: Floats) -> float:
     return float(sum((a[rows] * b[rows]).sum() for rows in chunks(a.size)))
 
 
+#: Values in a matrix times a vector that BLAS starts no threads for; waiting for those takes longer
+#: than the rest when others use the machine.
+_BLAS_VALUES = 8_192
+
+
+def combine(factors: Floats, rows: Floats) -> Floats:
+    """factors @ rows."""
+    if rows.size < _BLAS_VALUES:
+        return factors @ rows
+    return np.einsum("...k,kn->...n", factors, rows)
+
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]

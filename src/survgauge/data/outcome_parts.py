@@ -179,13 +179,14 @@ def read_weight(weight: Any, n: int) -> Floats:
 class Weighted:
     """Outcomes of n subjects with frequencies; subclasses name their fields in `_fields`."""
 
-    __slots__ = ("_order", "_weight", "event", "time")
+    __slots__ = ("_order", "event", "frequency", "time")
 
     _fields: ClassVar[tuple[str, ...]]
 
     time: Floats
     event: Bools
-    _weight: Floats | None
+    #: Frequencies, (n,); None where none were given.
+    frequency: Floats | None
     _order: Ints | None
 
     def _keep(self, **fields: Any) -> None:
@@ -202,24 +203,13 @@ class Weighted:
     @property
     def fractional(self) -> bool:
         """Whether there are frequencies that are not whole numbers."""
-        return self._weight is not None and not np.array_equal(self._weight, np.rint(self._weight))
+        counts = self.frequency
+        return counts is not None and not np.array_equal(counts, np.rint(counts))
 
     @property
     def weight(self) -> Floats:
         """Frequencies, ones where none were given; not to be written to."""
-        if self._weight is None:
-            return repeated(1.0, self.time.size)
-        return self._weight
-
-    @property
-    def weighted(self) -> bool:
-        """Whether frequencies were given."""
-        return self._weight is not None
-
-    @property
-    def frequency(self) -> Floats | None:
-        """Frequencies, (n,); None where none were given."""
-        return self._weight
+        return repeated(1.0, self.time.size) if self.frequency is None else self.frequency
 
     def order(self, keep: bool = False) -> Ints:
         """Rows by time, equal times as they come; `keep` the sorting for the next call.
@@ -272,7 +262,7 @@ class Weighted:
         """
         if weight is None:
             return self
-        return self._changed(_weight=np.array(weight, dtype=np.float64), _order=self._order)
+        return self._changed(frequency=np.array(weight, dtype=np.float64), _order=self._order)
 
     def sampled(self: W, sample_weight: Any, like: str = "y_true") -> tuple[W, Floats | None]:
         """Outcomes without those of sampling weight 0, and what everybody counts in averages and G.
@@ -314,9 +304,9 @@ class Weighted:
 
     def present(self: W) -> W:
         """Leave out subjects of zero weight."""
-        if self._weight is None or (self._weight > 0).all():
+        if self.frequency is None or (self.frequency > 0).all():
             return self
-        return self[self._weight > 0]
+        return self[self.frequency > 0]
 
     @property
     def shape(self) -> tuple[int]:
@@ -326,24 +316,24 @@ class Weighted:
     @property
     def count(self) -> int:
         """Number of rows that are present: those of weight zero are not."""
-        return len(self) if self._weight is None else int(np.count_nonzero(self._weight))
+        return len(self) if self.frequency is None else int(np.count_nonzero(self.frequency))
 
     @property
     def median_time(self) -> float:
         """Median observed time."""
-        if self._weight is None:
+        if self.frequency is None:
             return float(np.median(self.time))
         order = sorting_order(self.time)
-        time, reached = self.time[order], np.cumsum(self._weight[order])
+        time, reached = self.time[order], np.cumsum(self.frequency[order])
         middle = [int(reached.searchsorted(reached[-1] / 2, side)) for side in ("left", "right")]
         return float(time[np.minimum(middle, time.size - 1)].mean())
 
     @property
     def event_count(self) -> int:
         """Number of rows with an event among those present."""
-        if self._weight is None:
+        if self.frequency is None:
             return int(np.count_nonzero(self.event))
-        return int(np.count_nonzero(self.event & (self._weight > 0)))
+        return int(np.count_nonzero(self.event & (self.frequency > 0)))
 
 
 def read_entry(entry: Any, time: Floats, keep: Callable[[Any], Any]) -> Floats | None:

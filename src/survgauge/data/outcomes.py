@@ -83,7 +83,7 @@ class Outcomes(Weighted):
     """
 
     __slots__ = ("cause", "causes", "entry")
-    _fields = ("time", "event", "_weight", "cause", "causes", "entry")
+    _fields = ("time", "event", "frequency", "cause", "causes", "entry")
 
     cause: Codes | None
     causes: tuple[str, ...] | None
@@ -123,7 +123,7 @@ class Outcomes(Weighted):
         self._keep(**dict(zip(self._fields, (*kept, codes, names, entries), strict=True)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Outcomes, (self.time, self._codes, self._weight, self.causes, self.entry))
+        return (Outcomes, (self.time, self._codes, self.frequency, self.causes, self.entry))
 
     @property
     def _codes(self) -> Bools | Codes:
@@ -157,7 +157,7 @@ class Outcomes(Weighted):
         other = next((y for y in parts if y.causes != causes), None)
         if other is not None:
             raise InputError(f"causes must be the same in all parts; got {causes}, {other.causes}")
-        weighted = any(y.weighted for y in parts)
+        weighted = any(y.frequency is not None for y in parts)
         codes = [y.cause for y in parts if y.cause is not None]
         time, event = ([getattr(y, name) for y in parts] for name in ("time", "event"))
         weight = np.concatenate([y.weight for y in parts]) if weighted else None
@@ -314,7 +314,7 @@ class Outcomes(Weighted):
         if self.entry is None:
             return self._changed(**stopped)
         weight = np.where(self.entry < tau, self.weight, 0.0)
-        return self._changed(**stopped, _weight=weight, entry=np.minimum(self.entry, tau))
+        return self._changed(**stopped, frequency=weight, entry=np.minimum(self.entry, tau))
 
     def observed_at(self, s: float) -> Bools:
         """Who is under observation just after `s`: entered by then, and followed for longer."""
@@ -374,7 +374,7 @@ class IntervalOutcomes(Weighted):
     """
 
     __slots__ = ("lower", "upper")
-    _fields = ("lower", "upper", "time", "event", "_weight")
+    _fields = ("lower", "upper", "time", "event", "frequency")
 
     #: There is one kind of event; `Outcomes` may have several.
     cause: ClassVar[None] = None
@@ -402,10 +402,10 @@ class IntervalOutcomes(Weighted):
     def _set(self, lower: Floats, upper: Floats, weight: Floats | None) -> None:
         event = np.isfinite(upper)
         time = np.where(event, upper, lower)
-        self._keep(lower=lower, upper=upper, time=time, event=event, _weight=weight)
+        self._keep(lower=lower, upper=upper, time=time, event=event, frequency=weight)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (IntervalOutcomes, (self.lower, self.upper, self._weight))
+        return (IntervalOutcomes, (self.lower, self.upper, self.frequency))
 
     @classmethod
     def _trusted(cls, lower: Floats, upper: Floats, weight: Floats | None) -> IntervalOutcomes:
@@ -447,7 +447,7 @@ class IntervalOutcomes(Weighted):
         >>> IntervalOutcomes.joined([IntervalOutcomes([1], [2]), IntervalOutcomes([2], [2])])
         IntervalOutcomes(n=2, intervals=1, exact=1, right-censored=0, last time=2)
         """
-        weighted = any(y.weighted for y in parts)
+        weighted = any(y.frequency is not None for y in parts)
         return cls._trusted(
             np.concatenate([y.lower for y in parts]),
             np.concatenate([y.upper for y in parts]),

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._tools.arrays import Floats
-from .._tools.frames import in_memory
+from .._tools.frames import in_memory, kinds_of, levels_of
 from ..errors import InputError, MissingExtraError, numbered
-from .column_kinds import kinds_of, levels_of
 
 if TYPE_CHECKING:
     import pandas as pd

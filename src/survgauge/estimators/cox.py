@@ -21,6 +21,7 @@ from .._tools.arrays import (
     Bools,
     Floats,
     Ints,
+    combine,
     look_up,
     numbers,
     positive,
@@ -29,18 +30,10 @@ from .._tools.arrays import (
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError, numbered
 
-#: Values in a matrix times a vector, and multiplications of two matrices, that BLAS starts no
-#: threads for; waiting for those takes longer than the rest when others use the machine.
-_BLAS_VALUES, _PRODUCTS = 8_192, 262_144
+#: Multiplications of two matrices that BLAS starts no threads for; see `combine`.
+_PRODUCTS = 262_144
 #: Steps of Efron's rule that are laid out at once.
 MOST_STEPS = 5e6
-
-
-def combine(factors: Floats, rows: Floats) -> Floats:
-    """factors @ rows."""
-    if rows.size < _BLAS_VALUES:
-        return factors @ rows
-    return np.einsum("...k,kn->...n", factors, rows)
 
 
 def crossed(a: Floats, b: Floats) -> Floats:

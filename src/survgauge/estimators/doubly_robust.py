@@ -159,7 +159,7 @@ class Walk:
 
     def find(self, t: Floats, side: str) -> tuple[Ints, Ints]:
         """Count atoms of the distribution and times before t, or also at t ("right")."""
-        return self.distribution.passed(t, side), look_up(self.times, t, side)
+        return look_up(self.distribution.atoms, t, side), look_up(self.times, t, side)
 
     def sums(self, name: str = "") -> Floats:
         """Sums of steps / S up to each time, times the integrals of f if it is named."""

@@ -121,7 +121,7 @@ class EstimatedG:
         if y.entry is not None:
             before = expected[times.searchsorted(y.entry, "right")]
             found += np.where(y.entry > 0, before, 0.0)
-        return found * y.weight if y.weighted else found
+        return found * y.weight if y.frequency is not None else found
 
 
 def _sums(place: NDArray[np.int32], values: Floats, size: int) -> Floats:

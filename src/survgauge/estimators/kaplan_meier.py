@@ -56,7 +56,7 @@ class RiskTable:
     def of(cls, y: Outcomes) -> RiskTable:
         """Count in one sort; frequencies count as that many subjects."""
         y = y.present()
-        if y.weighted:
+        if y.frequency is not None:
             order = y.order()
             time, weight = y.time[order], y.weight[order]
             died = np.where(y.event[order], weight, 0.0)

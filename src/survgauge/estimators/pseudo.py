@@ -229,7 +229,7 @@ def pseudo_of_all(
 
 def check_members(y: Outcomes, rows: Any = slice(None), who: str = "") -> None:
     """Refuse members of whom no whole subject can be left out."""
-    if not y.weighted:
+    if y.frequency is None:
         return
     weight = y.weight[rows]
     if weight.size and weight.min() < 1:

@@ -58,7 +58,7 @@ class Reference:
         self.stop = np.inf
         #: Last observed time, and number of subjects, frequencies counted.
         self.last_time = float(self._y.time.max())
-        self.size = float(self._y.weight.sum()) if self._y.weighted else float(len(self._y))
+        self.size = float(self._y.weight.sum())
         #: The same as a whole number where it is one.
         self.subjects = int(self.size) if self.size.is_integer() else self.size
         self._without_horizon: Reference | None = None
@@ -367,7 +367,7 @@ class OutcomeCounts:
         happened = found.event[:, None]
         if found.cause is not None and found.causes is not None:
             happened = found.cause[:, None] == np.arange(1, len(found.causes) + 1)
-        events = happened * found.weight[:, None] if found.weighted else happened
+        events = happened * found.weight[:, None] if found.frequency is not None else happened
         self._add(found.time + 0.0, events, found.weight)  # one zero only
 
     def _same_causes(self, causes: tuple[str, ...] | None) -> None:

@@ -276,12 +276,8 @@ class ResidualDistribution:
 
     def places(self, x: Floats) -> Ints:
         """For each time, the number of atoms at or before it."""
-        found = self.passed(x)
+        found = look_up(self.atoms, x)
         return found if self.stop == np.inf else np.where(x >= self.stop, self.atoms.size, found)
-
-    def passed(self, x: Floats, side: str = "right") -> Ints:
-        """Return the number of atoms before each time, whatever the horizon; or also at it."""
-        return look_up(self.atoms, x, side)
 
     def _ahead(self, name: str) -> Floats:
         """Integrals of f over the events (of the cause) past u_j, j = 0..K."""
@@ -451,7 +447,7 @@ def own_hazards(reference: Reference, code: int) -> Floats:
     """d/n of a cause at the event times of any cause, up to the last of the set."""
     events, y = reference.distribution()[0], reference.going_on
     mine = y.cause == code
-    weight = y.weight[mine] if y.weighted else None
+    weight = y.weight[mine] if y.frequency is not None else None
     if not events.size:
         return np.empty(0)
     count = np.bincount(look_up(events, y.time[mine], "left"), weight, events.size)

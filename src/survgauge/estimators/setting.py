@@ -163,19 +163,6 @@ class Method:
         return found
 
 
-@dataclass(frozen=True)
-class CauseTimes:
-    """Times free of one cause up to a horizon, as far as they were observed."""
-
-    #: Code of the cause.
-    code: int
-    #: Its name.
-    name: str
-    #: Time free of the cause up to the horizon; of a censored subject the censoring time; of shape
-    #: (n,).
-    time: Floats
-
-
 def check_same_causes(y: Outcomes, reference: Reference) -> None:
     """Refuse a reference set that has other causes than the outcomes."""
     known = reference.given.causes
@@ -185,8 +172,11 @@ def check_same_causes(y: Outcomes, reference: Reference) -> None:
 
 def cause_times(
     y: Outcomes, reference: Reference, cause: int | str, tau: float | None, area: str
-) -> CauseTimes:
-    """Read the times free of a cause off outcomes of several causes."""
+) -> tuple[int, str, Floats]:
+    """Code and name of a cause, and the times free of it up to `tau`, as far as observed.
+
+    Of a censored subject the censoring time.
+    """
     if y.cause is None or y.causes is None:
         raise InputError("cause goes with outcomes of several causes; y_true has one")
     code = cause_code(cause, y.causes)
@@ -199,7 +189,7 @@ def cause_times(
     if area != "step":
         raise InputError(f"area must be 'step' with cause=: Aalen-Johansen is steps; got {area!r}")
     time = np.where(y.event & (y.cause != code), tau, np.minimum(y.time, tau))
-    return CauseTimes(code, y.causes[code - 1], time)
+    return code, y.causes[code - 1], time
 
 
 @dataclass(frozen=True)
@@ -208,6 +198,8 @@ class Setting:
 
     y: Outcomes
     reference: Reference
+    #: What losses are taken of: the times, under competing risks those free of the cause; (n,).
+    value: Floats
     in_sample: bool = False
     area: str = "step"
     tail: str = "linear"
@@ -226,18 +218,43 @@ class Setting:
     conditional: Conditional | None = None
     #: Least G of the doubly robust errors; below it they rest on the distribution alone.
     floor: float = 0.1
-    #: Times free of the cause that is asked for; None: there is one kind of event.
-    cause: CauseTimes | None = None
+    #: Code and name of the cause that is asked for; None: there is one kind of event.
+    code: int | None = None
+    cause: str | None = None
     _made: dict[str, Surrogates] = field(default_factory=dict, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        one_of("area", self.area, AREAS)
-        check_tail(self.tail)
-
-    @property
-    def code(self) -> int | None:
-        """Code of the cause that is asked for; None: there is one kind of event."""
-        return None if self.cause is None else self.cause.code
+    @classmethod
+    def of(
+        cls,
+        y: Outcomes,
+        reference: Reference | None,
+        *,
+        weight: Floats | None,
+        tau: float | None,
+        cause: int | str | None,
+        area: str,
+        **settings: Any,
+    ) -> Setting:
+        """Take validated outcomes up to the horizon; without a reference set they are their own."""
+        own = Reference(y, causes=cause is not None) if reference is None else reference
+        code, name, value = None, None, None
+        if cause is not None:
+            code, name, value = cause_times(y, own, cause, tau, area)
+        if weight is not None and tau is not None and y.entry is not None:
+            weight = np.where(y.entry < tau, weight, 0.0)  # who enters later is left out
+        stopped = y.any_cause().restricted(tau)
+        return cls(
+            stopped,
+            own.restricted(tau),
+            stopped.time if value is None else value,
+            in_sample=reference is None or reference.in_sample,
+            area=area,
+            tau=tau,
+            weight=weight,
+            code=code,
+            cause=name,
+            **settings,
+        )
 
     @property
     def by_entry(self) -> bool:
@@ -259,11 +276,6 @@ class Setting:
         n = len(self.y)
         truth = vector(true_time, "true_time", length=n, minimum=0.0, largest=LARGEST)
         return replace(self, true_time=truth if self.tau is None else np.minimum(truth, self.tau))
-
-    @property
-    def value(self) -> Floats:
-        """What losses are taken of: the times, under competing risks those free of the cause."""
-        return self.y.time if self.cause is None else self.cause.time
 
     @cached_property
     def censored(self) -> Ints:
@@ -359,9 +371,9 @@ class Setting:
     def distribution_curves(self) -> SurvivalCurves | CauseIncidence | None:
         """One distribution per subject, where they were given."""
         given = self.conditional
-        if given is None or self.cause is None:
+        if given is None or self.code is None:
             return None if given is None else given.distribution
-        return None if given.incidence is None else CauseIncidence(given.incidence, self.cause.code)
+        return None if given.incidence is None else CauseIncidence(given.incidence, self.code)
 
     @property
     def pseudo_means(self) -> PseudoMeans:
@@ -387,9 +399,9 @@ class Setting:
         floored = FlooredG(g, self.floor)
         if distribution is None and floored.steps:
             distribution = self._common_distribution
-        elif distribution is None and self.cause is not None:  # a curve each, stored once
+        elif distribution is None and self.code is not None:  # a curve each, stored once
             every = self.reference.incidence.curves(len(self.y))
-            distribution = CauseIncidence(every, self.cause.code)
+            distribution = CauseIncidence(every, self.code)
         elif distribution is None:
             distribution = reference_curves(self.reference, len(self.y), self.tail)
         return RobustBlocks(self.y, self.value, distribution, floored, self.tau)
@@ -503,6 +515,8 @@ def make_setting(
     sample_weight: Any = None,
     cause: int | str | None = None,
     entry: bool = False,
+    area: str = "step",
+    tail: str = "linear",
     **settings: Any,
 ) -> Setting:
     """Validate what the methods look at, up to the horizon `tau`.
@@ -510,30 +524,22 @@ def make_setting(
     `entry` says that delayed entry is allowed; `settings` are further fields of `Setting`.
     """
     tau = None if tau is None else positive(tau, "tau")
+    one_of("area", area, AREAS)
+    check_tail(tail)
     several = cause is not None
     given = Outcomes.of(y_true, "y_true", causes=several or None, entry=entry)
     y, weight = given.sampled(sample_weight)
-    if y_train is None:
-        reference = Reference(y, causes=several)
-    else:
-        reference = Reference.of(y_train, several, entry)
-    times = (
-        None
-        if cause is None
-        else cause_times(y, reference, cause, tau, settings.get("area", "step"))
-    )
-    y = y.any_cause()
+    reference = None if y_train is None else Reference.of(y_train, several, entry)
     source = g_source(censoring, y_train is not None)
-    if weight is not None and tau is not None and y.entry is not None:
-        weight = np.where(y.entry < tau, weight, 0.0)  # who enters later is left out
-    return Setting(
-        y.restricted(tau),
-        reference.restricted(tau),
-        in_sample=y_train is None or reference.in_sample,
+    return Setting.of(
+        y,
+        reference,
+        weight=weight,
         tau=tau,
+        cause=cause,
+        area=area,
+        tail=tail,
         censoring=None if isinstance(censoring, str) else censoring,
         g_from=source,
-        weight=weight,
-        cause=times,
         **settings,
     )

@@ -492,7 +492,7 @@ def present(task: Task, rows: Any = None) -> tuple[Task, Any]:
     It has look-ups of its own, which end with it.
     """
     weight = task.y.weight
-    if task.y.weighted and not weight.all():
+    if task.y.frequency is not None and not weight.all():
         rows = np.flatnonzero(weight) if rows is None else rows[weight[rows] > 0]
     if rows is None:
         return task.again(), slice(0, len(task.y))

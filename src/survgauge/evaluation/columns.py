@@ -109,7 +109,7 @@ class Part:
 def part_of(plan: ChunkPlan, task: Task, predictions: dict[str, Prediction]) -> Part:
     """Score a chunk of subjects; those of weight zero are left out."""
     part = Part({name: p.kind for name, p in predictions.items()})
-    if task.y.weighted and not task.y.weight.all():
+    if task.y.frequency is not None and not task.y.weight.all():
         rows = np.flatnonzero(task.y.weight)
         if not rows.size:
             return part

@@ -49,7 +49,7 @@ def absent_replaced(curves: SurvivalCurves, y: Outcomes | IntervalOutcomes) -> S
     Their own might have another grid, or end before something is read off it; theirs becomes the
     first present subject's, which falls to zero in the end.
     """
-    if not y.weighted or y.weight.all() or isinstance(curves, ConditionalCurves):
+    if y.frequency is None or y.weight.all() or isinstance(curves, ConditionalCurves):
         return curves
     present = y.weight > 0
     like = int(np.argmax(present))

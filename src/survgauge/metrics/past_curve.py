@@ -138,7 +138,7 @@ class PastReads:
         """Add subjects; those of weight zero do not count."""
         weight = y.weight
         open_end = curves.last_survival > 0
-        if y.weighted:
+        if y.frequency is not None:
             open_end = open_end & (weight > 0)
         part = PastReads(float(weight.sum()), float(weight[y.event].sum()))
         own = (weight * (open_end & (y.time > curves.last_time))).astype(np.float64)

@@ -21,8 +21,9 @@ from .time.terms import nobody
 #: Name of a metric, and the time that it is read at (None: it is about no single time).
 Key = tuple[str, float | None]
 #: What a metric supports that can be asked everything about right-censored outcomes.
-EVERYTHING = frozenset({"weights", "entry", "cause", "entry of a cause"})
-UNIT, POSITIVE, ANY = (0.0, 1.0), (0.0, float("inf")), (float("-inf"), float("inf"))
+EVERYTHING: frozenset[str] = frozenset({"weights", "entry", "cause", "entry of a cause"})
+UNIT, ANY = (0.0, 1.0), (float("-inf"), float("inf"))
+POSITIVE: tuple[float, float] = (0.0, float("inf"))
 
 
 #: Fields that are one of a few words.

@@ -21,7 +21,7 @@ from ..estimators.conditional import Conditional, check_conditional
 from ..estimators.estimated_g import EstimatedDistribution, EstimatedG, WholeG, ask_g, g_source
 from ..estimators.kaplan_meier import KaplanMeier
 from ..estimators.reference import Reference, reference_curves
-from ..estimators.surrogates import Setting, make_setting
+from ..estimators.setting import Setting
 from ..estimators.turnbull import Turnbull
 from .conventions import Convention
 from .grids import equal_steps, snapped
@@ -409,7 +409,7 @@ class Task:
             return y.any_cause()
         found = Outcomes(y.time, y.event)
         # Not by the constructor: the frequencies of a batch may all be zero.
-        return found.reweighted(y.weight) if y.weighted else found
+        return found.reweighted(y.weight) if y.frequency is not None else found
 
     @property
     def by_entry(self) -> bool:
@@ -460,9 +460,12 @@ class Task:
     @property
     def setting(self) -> Setting:
         """What the methods for censored subjects of all time errors look at."""
+        given = self.censoring
         build = partial(
-            make_setting, self.y, self.reference, tau=self.errors_stop, censoring=self.censoring,
-            sample_weight=self.sample_weight, cause=self.cause, entry=True, start=self.start,
+            Setting.of, self.y, self.reference, tau=self.errors_stop, cause=self.cause,
+            weight=None if self.sample_weight is None else self.weight, start=self.start,
+            censoring=None if isinstance(given, str) else given,
+            g_from=g_source(given, self.reference is not None),
             conditional=self.conditional, **self.convention.of_times,
         )  # fmt: skip
         setting: Setting = self.cached("setting", build)

@@ -97,7 +97,7 @@ def training_targets(
     (array([False, False,  True,  True]), array([1. , 0. , 1.5, 1.5]))
     """
     known = Outcomes.of(y, causes=None if cause is None else True)
-    if known.weighted:
+    if known.frequency is not None:
         raise InputError(
             "y must have no frequencies in training_targets; repeat the rows, or multiply the loss "
             "by them"

@@ -225,7 +225,7 @@ def semisynthetic(
     (array([1, 2, 2, 1], dtype=int32), array([1, 0, 2, 0], dtype=int32))
     """
     original = Outcomes.of(y, causes=True)
-    if original.weighted:
+    if original.frequency is not None:
         raise InputError(
             "y must not have weights, because every subject gets its own censoring time; repeat "
             "the rows instead (numpy.repeat)"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._tools.extras import need
-from ...data.column_kinds import kinds_of, levels_of
+from ..._tools.frames import kinds_of, levels_of
 from ...data.outcomes import Outcomes
 from ...data.tables import read_frame
 from ...errors import InputError, MissingExtraError

@@ -319,7 +319,7 @@ def problem_of(design: Design, track: str, name: str) -> Problem:
 
 def _made(design: Design, track: str, name: str) -> Problem:
     data = load(name)
-    if data.y.causes is not None or data.y.entry is not None or data.y.weighted:
+    if data.y.causes is not None or data.y.entry is not None or data.y.frequency is not None:
         raise InputError(
             f"dataset {name!r} has several causes, delayed entry or weights; the leaderboard takes "
             "right-censored outcomes of one kind of event"

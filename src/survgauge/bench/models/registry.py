@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +13,6 @@ from typing import Any
 from ..._tools.extras import installed
 from ...errors import InputError, MissingExtraError, one_of
 from ...estimators.learners import LEARNERS, ModelFacts
-from .tabpfn_weights import find_weights, present_weights
 
 
 def _facts(name: str, entry: dict[str, Any]) -> ModelFacts:
@@ -26,6 +27,11 @@ def _facts(name: str, entry: dict[str, Any]) -> ModelFacts:
 _TABLE = json.loads(Path(__file__).with_name("models.json").read_text(encoding="utf-8"))
 #: All models by name: the paper's and like ones, and after them those of several causes.
 FACTS = {name: _facts(name, entry) for name, entry in _TABLE.items()}
+
+
+#: Where TabPFN keeps its weights, if not in the cache of the platform.
+FOLDER_VARIABLE = "TABPFN_MODEL_CACHE_DIR"
+_PATTERN = "*classifier*.ckpt"
 
 
 def build(name: str, **params: Any) -> Any:
@@ -96,3 +102,40 @@ def available() -> list[dict[str, Any]]:
         row["installed"] = here and (facts.name != "tabpfn" or present_weights() is not None)
         rows.append(row)
     return rows
+
+
+def weights_folder() -> Path:
+    """Folder in which TabPFN keeps its weights."""
+    named = os.environ.get(FOLDER_VARIABLE, "").strip()
+    if named:
+        return Path(named).expanduser()
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "tabpfn"
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA", "~")).expanduser() / "tabpfn"
+    cache = os.environ.get("XDG_CACHE_HOME", "").strip()
+    return (Path(cache) if cache else Path.home() / ".cache") / "tabpfn"
+
+
+def present_weights() -> Path | None:
+    """Weights on this machine, of the newest version if there are several."""
+    folder = weights_folder()
+    found = sorted(folder.glob(_PATTERN)) if folder.is_dir() else []
+    return found[-1] if found else None
+
+
+def find_weights(path: str | os.PathLike[str] | None = None) -> Path:
+    """Take the file that the user names, or the weights on this machine; nothing is downloaded."""
+    if path is not None:
+        named = Path(path).expanduser()
+        if not named.is_file():
+            raise InputError(f"weights must be a file with TabPFN's weights; {named} is none")
+        return named
+    found = present_weights()
+    if found is None:
+        raise InputError(
+            f"model 'tabpfn' needs weights, and {weights_folder()} holds no {_PATTERN}; accept "
+            "their licence and fetch them with TabPFN itself, then name the file (weights=...) or "
+            f"its folder ({FOLDER_VARIABLE})"
+        )
+    return found

@@ -13,8 +13,7 @@ from ..._tools.extras import need
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...estimators.learners.base import SurvivalModel
-from .registry import FACTS
-from .tabpfn_weights import find_weights
+from .registry import FACTS, find_weights
 
 
 @dataclass(eq=False, repr=False)

@@ -259,7 +259,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     def _counted(self, X: Floats, y: Outcomes) -> tuple[Floats, Outcomes]:
         """Leave out subjects of weight zero; repeat rows where `_fit` takes no weights."""
-        if not y.weighted:
+        if y.frequency is None:
             return X, y
         present = y.weight > 0
         X, y = X[present], y.present()

@@ -368,7 +368,7 @@ def gap_spread(
         total, square, scratch = np.zeros(size), np.zeros(shape), Scratch()
         for rows in blocks:
             unit = units(rows, scratch)
-            weighted = unit * weight[rows, None] if y.weighted else unit
+            weighted = unit * weight[rows, None] if y.frequency is not None else unit
             influence[rows] = np.einsum("ik,k->i", weighted, gap)
             total += weighted.sum(axis=0)
             if codes is None:

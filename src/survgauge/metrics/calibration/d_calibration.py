@@ -353,7 +353,7 @@ def _pearson(
     y: Outcomes, s: Floats, bins: int, convention: dict[str, Any], support: dict[str, Any]
 ) -> CalibrationResult:
     """Pearson's test on the bins of S at the own time."""
-    n = float(y.weight.sum()) if y.weighted else float(len(y))
+    n = float(y.weight.sum())
     observed = np.zeros(bins)
     for rows in chunks(len(y)):
         observed += y.weight[rows] @ subject_weights(s[rows], y.event[rows], bins)
@@ -375,7 +375,7 @@ def uniform_test(
     y: Outcomes, s: Floats, bins: int, convention: dict[str, Any], support: dict[str, Any]
 ) -> CalibrationResult:
     """Kolmogorov-Smirnov's test of present subjects' S at the own time."""
-    n = float(y.weight.sum()) if y.weighted else float(len(y))
+    n = float(y.weight.sum())
     found = uniform_distance(y, s)
     observed = n * jump_weights(found.km, bins)
     convention |= {
@@ -595,7 +595,7 @@ class OwnTimes:
             weight = float(y.weight.sum())
             past = {"past_curve": (support.pop("past_curve") * weight, weight)}
             # Copies: a view would keep all that was read with it in memory.
-            frequency = rows.weight.copy() if rows.weighted else None
+            frequency = rows.weight.copy() if rows.frequency is not None else None
             known = Outcomes._trusted(np.array(s), rows.event.copy(), frequency)
             counts = Support(counts=support, shares=past)
             self._parts.setdefault(model, []).append((known, convention, counts))

@@ -12,12 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from ..._tools.arrays import Bools, Floats, Ints, dot, repeated, sorting_order, whole_number
+from ..._tools.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    combine,
+    dot,
+    repeated,
+    sorting_order,
+    whole_number,
+)
 from ..._tools.running import chunks
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
 from ...errors import InputError, UndefinedMetricError, one_of
-from ...estimators.cox import TIES, CoxRegression, combine
+from ...estimators.cox import TIES, CoxRegression
 from ..checks import read_curves
 from ..score import Clusters, freedom
 from .distance_intervals import Distance, SmoothGap, SmoothRiskGap
@@ -393,7 +402,7 @@ def smooth_status(
 ) -> ICIResult:
     """`integrated_calibration_index`, without its spread where nobody asks for contributions."""
     status = status.regressed()
-    weights = status.pseudo.weight if status.y.weighted else None
+    weights = status.pseudo.weight if status.y.frequency is not None else None
     regress = partial(PseudoRegression, status.pseudo)
     known = status.s, weights, status.rows, status.time, _checked_knots(knots), regress
     smooth = SmoothFit(*known, SmoothRiskGap)
@@ -472,7 +481,7 @@ def smooth_hazards(
     def regress(columns: Floats) -> CoxRegression:
         return CoxRegression(present.time, present.event, present.weight, columns, ties)
 
-    weights = present.weight if y.weighted else None
+    weights = present.weight if y.frequency is not None else None
     smooth = SmoothFit(s[rows], weights, rows, time, knots, regress, SmoothGap)
     convention, support = description(y, curves)
     convention |= {

@@ -301,7 +301,7 @@ class MeanCurveSums:
             moves, known = observed.moves(points, y[rows]), y.weight[rows, None]
             read = [curves.at_block(rows, points) / observed.total + moves for curves in readers]
             units = np.concatenate(read, axis=1)
-            weighted = units * known if y.weighted else units
+            weighted = units * known if y.frequency is not None else units
             part.average = part.average + weighted.sum(axis=0)
             part.square = part.square + cross_products(weighted, units)
         self.merge(part)

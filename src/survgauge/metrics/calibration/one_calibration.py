@@ -240,7 +240,7 @@ def _groups(y: Outcomes, s: Floats, groups: int, known: Bools, peer: bool) -> li
     if known.all():
         return risk_groups(s, y.frequency, groups)
     members = np.flatnonzero(known)  # never nobody: the last observed time is not before `time`
-    weight = y.weight[members] if y.weighted else None
+    weight = y.weight[members] if y.frequency is not None else None
     return [members[rows] for rows in risk_groups(s[members], weight, groups)]
 
 

@@ -211,7 +211,7 @@ def rows_by_risk(
     """Rows of each group among those who are present, from low to high risk."""
     if cuts is None:
         number = whole_number(groups, "groups", 2)
-        weight = y.weight[present] if y.weighted else None
+        weight = y.weight[present] if y.frequency is not None else None
         return [present[rows] for rows in equal_groups(-risk[present], weight, number)]
     edges = np.unique(numbers(np.atleast_1d(to_numpy(cuts, "cuts")), "cuts"))
     if not edges.size or not np.isfinite(edges).all():

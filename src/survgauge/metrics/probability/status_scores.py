@@ -369,6 +369,12 @@ def integrated_scores(
     return integrals(status, checked, rules)
 
 
+def brier_at(y_true: Any, curves: Any, time: float, **options: Any) -> Score:
+    """`brier_score` at one time; `options` are those of `make_status`."""
+    status, checked = make_status(y_true, curves, [time], **options)
+    return score_curve(status, checked, squared, "squared").details
+
+
 def _details(
     status: Status,
     curves: SurvivalCurves,

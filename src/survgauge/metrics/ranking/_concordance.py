@@ -185,7 +185,7 @@ class Question:
     @cached_property
     def unit(self) -> Floats | None:
         """What one copy of a row weighs (`sample_weight`); None: 1."""
-        if self.weight is None or not self.y.weighted:
+        if self.weight is None or self.y.frequency is None:
             return self.weight
         weight = self.y.weight
         return np.divide(self.weight, weight, out=np.zeros(len(self.y)), where=weight > 0)

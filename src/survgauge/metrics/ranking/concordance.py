@@ -239,7 +239,7 @@ def interval_concordance(y_true: Any, risk: Any, *, sample_weight: Any = None) -
     who = Subjects.of(y_true, sample_weight)
     y = who.y
     values = checked_risk(risk, len(y))
-    weighted = y.weighted or sample_weight is not None
+    weighted = y.frequency is not None or sample_weight is not None
     sums = _sums(y, values, who.weight if weighted else None)
     if not sums.pairs > 0:
         raise UndefinedMetricError(

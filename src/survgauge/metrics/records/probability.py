@@ -7,12 +7,12 @@ from typing import Any
 
 from ...data.predictions import Prediction
 from ..grids import equal_steps
-from ..probability.brier import brier_score, skill_at
+from ..probability.brier import skill_at
 from ..probability.crps import crps
 from ..probability.doubly_robust import brier_terms, integrated_terms, skill_details
 from ..probability.log_likelihood import log_likelihood
 from ..probability.multi_cause import integrated_states
-from ..probability.status_scores import integrated_scores
+from ..probability.status_scores import brier_at, integrated_scores
 from ..record import EVERYTHING, POSITIVE, Metric
 from ..score import Score, Terms
 from ..task import Task, supported_end, supported_time
@@ -21,14 +21,14 @@ from ..task import Task, supported_end, supported_time
 def _brier(task: Task, prediction: Prediction) -> Score | Terms:
     if task.robust:
         return brier_terms(task, prediction)
-    return brier_score(
+    return brier_at(
         task.y,
         prediction.curves,
-        [supported_time(task)],
+        supported_time(task),
         on_unsupported=task.convention.on_unsupported,
         cause=task.cause,
         **task.ipcw,
-    ).details
+    )
 
 
 def _ipa(task: Task, prediction: Prediction) -> Score:

@@ -160,7 +160,7 @@ def _support(setting: Setting, times: Floats, from_tail: Bools | None) -> Suppor
     """Count what the data do and do not cover."""
     y, reference = setting.y, setting.reference
     late, negative = y.time > reference.last_time, times < 0
-    if y.weighted:
+    if y.frequency is not None:
         late &= y.weight > 0
         negative = negative & (y.weight > 0)
     found = Support(
@@ -250,7 +250,7 @@ def time_terms(
     if record.weights_by_g:
         share = _share(weight, average, lost, normalize)
         support.shares["mean_weight"] = float(weight.sum()), _total(average, weight.size)
-    own = imputed.weight[y.weight > 0] if y.weighted else imputed.weight
+    own = imputed.weight[y.weight > 0] if y.frequency is not None else imputed.weight
     support.largest["largest_weight"] = float(own.max(initial=0.0))
     if imputed.robust is not None and support.counts:
         subject_weight = np.ones(loss.size) if average is None else average
@@ -374,7 +374,7 @@ def time_convention(
             "curves, distributions and G given being event-free and uncensored at entry"
         )
     if setting.cause is not None:
-        convention["cause"] = setting.cause.name
+        convention["cause"] = setting.cause
     if METHODS[method].takes_distribution:
         convention |= setting.distribution_convention(METHODS[method])
     if curves:

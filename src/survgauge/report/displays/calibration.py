@@ -270,7 +270,7 @@ def _by_risk(
 ) -> dict[str, Floats]:
     """Groups by predicted risk: prediction, what was observed with its interval, and counts."""
     present = np.flatnonzero((y.weight > 0) & ~np.isnan(risk))  # who entered in time
-    weight = y.weight[present] if y.weighted else None
+    weight = y.weight[present] if y.frequency is not None else None
     rows = [present[part] for part in risk_groups(1 - risk[present], weight, groups)]
     return rates_with_band(y, 1 - risk, rows, time, confidence, cause)
 

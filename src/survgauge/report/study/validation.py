@@ -461,7 +461,7 @@ def validate(
 def _read(X: Any, y: Any, model: Any) -> tuple[Any, Any, Outcomes]:
     """Features and outcomes of which rows can be taken, and the outcomes as they were read."""
     outcomes = outcomes_for(model, y)
-    if outcomes.weighted:
+    if outcomes.frequency is not None:
         raise InputError(
             "y must have no weights in validate, which draws subjects; repeat the rows instead"
         )

@@ -13,7 +13,7 @@ from unit.bench.leaderboard.conftest import DATASETS, TINY
 from survgauge.bench.leaderboard import Board, run
 from survgauge.bench.leaderboard.standings import leaderboard_content
 from survgauge.bench.models import SurvivalModel, available
-from survgauge.bench.models.tabpfn_weights import FOLDER_VARIABLE
+from survgauge.bench.models.registry import FOLDER_VARIABLE
 from survgauge.errors import InputError
 
 #: Without the track of known truth.

@@ -11,9 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 from survgauge import InputError, MissingExtraError, Outcomes, models
 from survgauge._tools.extras import installed
-from survgauge.bench.models.registry import available
+from survgauge.bench.models.registry import FOLDER_VARIABLE, available, find_weights
 from survgauge.bench.models.tabpfn import TabPFNSurvival
-from survgauge.bench.models.tabpfn_weights import FOLDER_VARIABLE, find_weights
 
 
 class Logistic(TabPFNSurvival):
