@@ -56,25 +56,26 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def in_order(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
+def in_order(
+    work: Callable[[Part], Result],
+    parts: Iterable[Part],
+    threads: int | None = None,
+    ahead: int = 0,
+) -> Iterator[Result]:
     """Yield work(part) in the order of the parts; few results wait at a time.
+
+    With a number of `threads` parts are drawn no faster than `ahead` results can wait; without one
+    they are listed, and as many threads work as this call may have.
 
     >>> list(in_order(lambda x: x * x, [1, 2, 3]))
     [1, 4, 9]
-    """
-    listed = list(parts)
-    threads = min(thread_count(), len(listed)) if len(listed) > 1 else 1
-    return drawn_in_order(work, listed, threads, ahead=2 * threads)
-
-
-def drawn_in_order(
-    work: Callable[[Part], Result], parts: Iterable[Part], threads: int, *, ahead: int
-) -> Iterator[Result]:
-    """Yield work(part) in order, drawing parts no faster than `ahead` results can wait.
-
-    >>> list(drawn_in_order(lambda x: x + 1, iter([1, 2, 3]), 2, ahead=2))
+    >>> list(in_order(lambda x: x + 1, iter([1, 2, 3]), 2, ahead=2))
     [2, 3, 4]
     """
+    if threads is None:
+        listed = parts = list(parts)
+        threads = min(thread_count(), len(listed)) if len(listed) > 1 else 1
+        ahead = 2 * threads
     if threads == 1:
         yield from map(work, parts)
         return

@@ -18,7 +18,7 @@ from ..errors import InputError, UndefinedMetricError
 from ..estimators.blending.features import numeric_columns
 from ..estimators.conditional import Conditional
 from ..estimators.kaplan_meier import KaplanMeier
-from ..metrics.censoring_tests import censoring_test, differing_follow_ups
+from ..metrics.censoring_tests import censoring_test, follow_up_p_value
 from ..metrics.registry import REGISTRY, Metric
 from ..metrics.score import Clusters
 from ..metrics.task import Task
@@ -30,6 +30,9 @@ from .warning_kinds import REASONS, EvaluationWarning, warned
 FEW_CLUSTERS = 10
 #: p-value below which censoring is said to depend on features.
 DEPENDENT_P = 0.01
+#: Follow-ups differ where the log-rank test has a smaller p-value than the first, and the mean
+#: follow-up differs by a larger share than the second.
+DIFFERENT_P, DIFFERENT_SHARE = 0.001, 0.10
 #: Curves at fewer times than this within the follow-up are coarse,
 FEW_TIMES = 10
 #: unless events are rare too: there must be this many event times for every time of the curve.
@@ -144,10 +147,15 @@ def check_follow_up(task: Task, metrics: Iterable[Metric]) -> list[EvaluationWar
     """Warn about a training set that was followed otherwise than the test subjects."""
     if task.reference is None or not uses_reference(metrics):
         return []
-    found = differing_follow_ups(task.first, task.reference, task.observed_g)
-    if found is None:
+    own, other = task.observed_g, task.reference.censoring
+    until = min(own.last_time, other.last_time)
+    if not until > 0:
         return []
-    until, test, train = found.until, found.test, found.train
+    test, train = (km.mean(tau=until) for km in (own, other))
+    if not abs(test - train) > DIFFERENT_SHARE * max(test, train):
+        return []
+    if not follow_up_p_value(task.first.present(), task.reference.y) < DIFFERENT_P:
+        return []
     return [warned("follow-up-differs", until=until, test=test, train=train)]
 
 

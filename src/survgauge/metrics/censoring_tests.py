@@ -15,13 +15,8 @@ from .._tools.text import ShortRepr
 from ..data.outcomes import Outcomes
 from ..errors import InputError, UndefinedMetricError
 from ..estimators.cox import PartialLikelihood, censoring_outcomes, feature_matrix
-from ..estimators.kaplan_meier import KaplanMeier
-from ..estimators.reference import Reference
 from .group_tests import log_rank_test
 
-#: Follow-ups differ where the log-rank test has a smaller p-value than the first, and the mean
-#: follow-up differs by a larger share than the second.
-DIFFERENT_P, DIFFERENT_SHARE = 0.001, 0.10
 #: Curvatures of correlated features below this share of the largest count as none.
 _FLAT = 1e-9
 
@@ -227,34 +222,10 @@ def _score_test(gradient: Floats, information: Floats) -> tuple[float, int]:
     return float((along * along / size[kept]).sum()), int(kept.sum())
 
 
-@dataclass(frozen=True)
-class FollowUps:
-    """Mean follow-up of the test and the training subjects up to a time, and their p-value."""
-
-    test: float
-    train: float
-    until: float
-    p_value: float
-
-
-def differing_follow_ups(test: Any, train: Any, g: KaplanMeier | None = None) -> FollowUps | None:
-    """Compare how long two sets were followed; None where they do not differ noticeably.
-
-    `g` is G of the test subjects, where it is known.
-    """
-    known, other = Reference.of(test), Reference.of(train)
-    own = known.censoring if g is None else g
-    until = min(own.last_time, other.censoring.last_time)
-    if not until > 0:
-        return None
-    ours, theirs = (km.mean(tau=until) for km in (own, other.censoring))
-    if not abs(ours - theirs) > DIFFERENT_SHARE * max(ours, theirs):
-        return None
-    grid = np.unique(np.concatenate((known.y.time, other.y.time)))
+def follow_up_p_value(one: Outcomes, other: Outcomes) -> float:
+    """p-value of the log-rank test of how long two sets were followed; 1 where it is undefined."""
+    grid = np.unique(np.concatenate((one.time, other.time)))
     try:
-        result = log_rank_test(*(censoring_outcomes(s.y, grid) for s in (known, other)))
+        return log_rank_test(*(censoring_outcomes(y, grid) for y in (one, other))).p_value
     except UndefinedMetricError:
-        return None
-    if not result.p_value < DIFFERENT_P:
-        return None
-    return FollowUps(ours, theirs, until, result.p_value)
+        return 1.0

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._tools.arrays import whole_number
 from ..._tools.extras import need
-from ..._tools.running import drawn_in_order, thread_count
+from ..._tools.running import in_order, thread_count
 from ...data.outcomes import IntervalOutcomes, Outcomes
 from ...data.predictions import Prediction
 from ...errors import InputError, did_you_mean
@@ -166,7 +166,7 @@ def evaluate_stream(
             return start + len(batch), work(batch, start, *about)
 
         pieces = (piece for item in source.items(columns) for piece in cut(item, columns, most))
-        for done, found in drawn_in_order(worked, pieces, threads, ahead=threads):
+        for done, found in in_order(worked, pieces, threads, ahead=threads):
             yield found
             if progress is not None:
                 progress(done, source.rows, name)
