@@ -102,7 +102,7 @@ class Caller:
             return self.words[id(obj)][1]
         if isinstance(obj, sg.Outcomes):
             parts = [obj.time.tolist(), obj.event.astype(int).tolist()]
-            if obj.weighted:
+            if obj.frequency is not None:
                 parts.append(obj.weight.tolist())
             return f"sg.Outcomes({', '.join(map(str, parts))})"
         if isinstance(obj, sg.SurvivalCurves):

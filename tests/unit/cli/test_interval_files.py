@@ -58,7 +58,7 @@ def test_reader(files):
     assert y.weight.tolist() == [3, 3]
     assert y.upper.tolist() == [1, np.inf]
     plain = write(files / "plain.csv", [0], [1])
-    assert not read_intervals(plain, "w", weight_required=False).weighted
+    assert read_intervals(plain, "w", weight_required=False).frequency is None
     with pytest.raises(sg.InputError, match="row 1 has ''"):
         read_intervals(write(files / "gap.csv", [0], [""]))
 
