@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -28,6 +29,17 @@ class MissingExtraError(SurvgaugeError, ImportError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an extra: pip install 'survgauge[{extra}]'")
+
+
+@contextmanager
+def located(label: str) -> Iterator[None]:
+    """Let errors begin with the place that they happened at, once."""
+    try:
+        yield
+    except InputError as error:
+        if str(error).startswith(label):
+            raise
+        raise InputError(f"{label}: {error}") from error
 
 
 def numbered(

@@ -30,7 +30,7 @@ from typing import Any
 
 from .._tools.text import columns, width
 from .._tools.writing import check_outputs, write_atomically
-from ..errors import InputError, SurvgaugeError, one_of
+from ..errors import InputError, SurvgaugeError, located, one_of
 from .inputs import names, refuse_options
 
 
@@ -152,10 +152,8 @@ def report(args: argparse.Namespace) -> int:
     elif place.exists():
         from ..report import saved_evaluation_html
 
-        try:
+        with located(str(place)):
             page = saved_evaluation_html(_saved(place), **options)
-        except InputError as error:
-            raise InputError(f"{place}: {error}") from error
         path = write_atomically(args.html, page)
     else:
         raise InputError(f"{place}: no such file or folder")

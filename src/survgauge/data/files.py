@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Floats, Ints
-from ..errors import InputError
+from ..errors import InputError, located
 from .checks import ROUNDING
 from .curves import SurvivalCurves
 from .incidence import IncidenceCurves
@@ -143,7 +143,7 @@ def read_outcomes(
     table = _with_rows(path)
     if not weight_required and weight not in table.names:
         weight = None
-    try:
+    with located(str(path)):
         frequency = None if weight is None else table.numbers(weight)
         times = table.numbers(time)
         events = table.values(event) if causes else table.flags(event, event_value)
@@ -152,9 +152,6 @@ def read_outcomes(
             entry = "entry"
         entries = None if entry is None else table.numbers(entry)
         return Outcomes(times, events, frequency, named, entries)
-    except InputError as error:
-        text = str(error)
-        raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from error
 
 
 def both_kinds(time: str, event: str) -> str:

@@ -22,7 +22,7 @@ from .._tools.arrays import (
     vector,
 )
 from .._tools.frames import shown_columns, table_columns
-from ..errors import InputError, numbered
+from ..errors import InputError, located, numbered
 
 #: Seconds of each unit; a year has 365.25 days, and a month a twelfth of it.
 _SECONDS = {
@@ -449,15 +449,13 @@ def outcome_columns(obj: Any, argument: str, several: bool) -> tuple[Any, Any, A
 
 def _since_start(columns: Mapping[Any, Any], argument: str) -> dict[str, Any]:
     """Return durations since the column `start`, of `end` and of `entry` where there is one."""
-    try:
+    with located(argument):
         named = {"time": columns["end"], "entry": columns.get("entry")}
         return {
             name: time_between(columns["start"], column, "end" if name == "time" else name)
             for name, column in named.items()
             if column is not None
         }
-    except InputError as error:
-        raise InputError(f"{argument}: {error}") from error
 
 
 def _structured_fields(

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._tools.arrays import LARGEST, Bools, Floats, frozen, read_only, vector
 from .._tools.frames import shown_columns, table_columns
-from ..errors import InputError, numbered
+from ..errors import InputError, located, numbered
 from .causes import Codes, cause_code, read_events, several_causes
 from .outcome_parts import (
     Weighted,
@@ -207,10 +207,8 @@ class Outcomes(Weighted):
         else:
             time, event, entered = outcome_columns(obj, argument, bool(causes))
             names = None if causes is True else causes
-            try:
+            with located(argument):
                 found = cls(time, event, None, names, entered, unit=unit, copy=copy)
-            except InputError as error:
-                raise InputError(f"{argument}: {error}") from error
         if not entry:
             refuse_entry(found.entry, argument)
         return found if causes else found.of_one_cause(argument)
@@ -435,10 +433,8 @@ class IntervalOutcomes(Weighted):
             weight = y.frequency
             return cls._trusted(y.time, np.where(y.event, y.time, np.inf), weight)
         lower, upper = _columns(obj, argument)
-        try:
+        with located(argument):
             return cls(lower, upper, copy=copy)
-        except InputError as error:
-            raise InputError(f"{argument}: {error}") from error
 
     @classmethod
     def joined(cls, parts: Sequence[IntervalOutcomes]) -> IntervalOutcomes:

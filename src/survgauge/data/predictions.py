@@ -9,7 +9,7 @@ import numpy as np
 
 from .._tools.arrays import Floats, Ints, vector
 from .._tools.frames import column_or_table
-from ..errors import InputError, UndefinedMetricError, numbered
+from ..errors import InputError, UndefinedMetricError, located, numbered
 from .adapters import as_curves, is_flat
 from .curves import SurvivalCurves
 from .incidence import CauseCurves, IncidenceCurves
@@ -90,7 +90,7 @@ class Prediction:
         given, test = (f"predictions of {name!r}", "y_test") if name else ("prediction", "y_true")
         if not hasattr(obj, "__array__") and not isinstance(obj, _KNOWN):
             obj = column_or_table(obj, given)
-        try:
+        with located(given):
             if isinstance(obj, Prediction):
                 prediction = obj
             elif isinstance(obj, RiskScores):
@@ -105,8 +105,6 @@ class Prediction:
             else:
                 times = in_unit(obj, "predicted times", unit) if unit else obj
                 prediction = cls(None, vector(times, "predicted times"), None)
-        except InputError as error:
-            raise InputError(f"{given}: {error}") from error
         if len(prediction) != n:
             raise InputError(
                 f"{given} must have one entry per subject: {test} has {n}, got {len(prediction)}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ from ...data.files import both_kinds
 from ...data.outcome_parts import refuse_entry, some_entry
 from ...data.outcomes import BOUNDS, IntervalOutcomes, Outcomes
 from ...data.predictions import Prediction, RiskScores
-from ...errors import InputError, one_of
+from ...errors import InputError, located, one_of
 from ...estimators.conditional import Conditional
 from ...estimators.reference import Reference
 from ..reading import read_predictions
@@ -304,14 +303,3 @@ def _distributions(given: Any) -> dict[str, CurveColumns]:
             )
         found[str(key)] = spec
     return found
-
-
-@contextmanager
-def located(label: str) -> Iterator[None]:
-    """Let errors begin with the place that they happened at, once."""
-    try:
-        yield
-    except InputError as error:
-        if str(error).startswith(label):
-            raise
-        raise InputError(f"{label}: {error}") from error

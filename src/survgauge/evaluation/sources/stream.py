@@ -15,7 +15,7 @@ import numpy as np
 from ..._tools.arrays import flag, probability
 from ..._tools.random import check_seed
 from ..._tools.writing import call_text, provenance
-from ...errors import InputError
+from ...errors import InputError, located
 from ...estimators.estimated_g import g_source
 from ...estimators.kaplan_meier import KaplanMeier
 from ...metrics.calibration.curve_gap import ObservedCurve
@@ -32,7 +32,7 @@ from ..reading import joined, refuse_late_entry, refuse_settings
 from ..warning_kinds import EvaluationWarning, warned
 from .arrow import reference_of
 from .batches import Batch
-from .layout import Layout, located
+from .layout import Layout
 from .specs import GroupKey, Groups, check_groups_of, check_number_of
 
 #: Settings of the question, as for `evaluate`.
