@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tools.arrays import Floats, positive, vector
+from .._tools.arrays import Floats, positive, shown, vector
 from .._tools.extras import need
 from ..data.adapters import curves_from_aft
 from ..data.outcomes import Outcomes
@@ -170,6 +170,8 @@ def booster_metric(
     >>> name, round(value, 3)
     ('mae_within', 1.333)
     """
+    if not isinstance(name, str):
+        raise InputError(f"name must be one metric, such as 'mae_within'; got {shown(name)}")
     train, valid = Outcomes.of(y_train, "y_train"), Outcomes.of(y_valid, "y_valid")
     if len(train) == len(valid):
         raise InputError(

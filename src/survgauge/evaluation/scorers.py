@@ -357,8 +357,9 @@ def scorer(
         refuse_settings(scorer, given, ("name", "predicts"))
     if predicts is not None:
         one_of("predicts", predicts, KINDS)
-    if time is not None:
-        given["time"] = positive(time, "time")  # one score per metric, so one time
+    for setting in ("time", "tau"):
+        if given[setting] is not None:  # one score per metric, so one time
+            given[setting] = positive(given[setting], setting)
     settings = {key: given[key] for key in given if key not in ("name", "y_train", "predicts")}
     single = isinstance(name, str)
     return Scorer(tuple(metrics), tuple(names), single, y_train, predicts, settings)

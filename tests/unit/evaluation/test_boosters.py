@@ -169,6 +169,20 @@ def test_a_metric_that_the_output_cannot_give_is_refused():
         sg.booster_metric("mae_within", Y_VALID, output="risk", **GIVEN)
 
 
+def test_one_metric_and_a_horizon_are_asked_before_the_first_round():
+    """A list failed in training with a raw error, a horizon below 0 with the first round."""
+    for name in (["mae_within"], ["mae_within", "harrell"], None):
+        with pytest.raises(
+            sg.InputError, match="name must be one metric, such as 'mae_within'; got"
+        ):
+            sg.booster_metric(name, Y_VALID, output="time", **GIVEN)
+    for make in (sg.scorer, lambda name, tau: sg.booster_metric(
+        name, Y_VALID, output="time", **{**GIVEN, "tau": tau}
+    )):  # fmt: skip
+        with pytest.raises(sg.InputError, match="tau must be finite and positive; got -1"):
+            make("mae_within", tau=-1)
+
+
 def test_scikit_learns_interface_of_xgboost():
     xgboost = pytest.importorskip("xgboost")
     metric = sg.booster_metric("mae_within", Y_VALID, output="hazard_ratio", **GIVEN)
