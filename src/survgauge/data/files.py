@@ -290,10 +290,8 @@ def read_incidence(
             )
     values = np.stack([part.values for part in parts], axis=1)
     steps = interpolation or ("step" if parts[0].frame else "linear")
-    try:
+    with located(", ".join(map(str, paths.values()))):
         return IncidenceCurves(parts[0].times, values, tuple(paths), steps, repair)
-    except InputError as error:
-        raise InputError(f"{', '.join(map(str, paths.values()))}: {error}") from error
 
 
 @dataclass(frozen=True)

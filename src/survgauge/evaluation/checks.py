@@ -14,7 +14,7 @@ from ..data.causes import cause_label
 from ..data.incidence import CauseCurves
 from ..data.outcomes import Outcomes
 from ..data.predictions import Prediction
-from ..errors import InputError, UndefinedMetricError
+from ..errors import InputError, UndefinedMetricError, located
 from ..estimators.blending.features import numeric_columns
 from ..estimators.conditional import Conditional
 from ..estimators.kaplan_meier import KaplanMeier
@@ -162,11 +162,10 @@ def check_follow_up(task: Task, metrics: Iterable[Metric]) -> list[EvaluationWar
 def check_dependence(features: Any, y: Any, modelled: bool = False) -> list[EvaluationWarning]:
     """Warn about censoring that depends on the features of the test subjects."""
     try:
-        result = censoring_test(features, y)
+        with located("X_test"):
+            result = censoring_test(features, y)
     except UndefinedMetricError:
         return []
-    except InputError as error:
-        raise InputError(f"X_test: {error}") from error
     if not result.p_value < DEPENDENT_P:
         return []
     return [warned("dependence-modelled" if modelled else "dependent-censoring", why=str(result))]

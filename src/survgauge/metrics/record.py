@@ -339,20 +339,15 @@ class Metric:
 
     def mean_of(self, terms: Terms, task: Task) -> Score:
         """Return the mean over all subjects of a task, given their terms."""
-        self.refuse_nobody(float(terms.s.sum()), terms.convention, terms.support.result())
+        total, support = float(terms.s.sum()), terms.support.result()
+        if self.method is not None and not (total > 0 and support["largest_weight"] != 0):
+            raise nobody(terms.convention, support)
+        if total == 0:
+            raise UndefinedMetricError("no subject counts: the denominator is 0")
         g = None
         if terms.derivative is not None and task.contributions:
             g = task.estimated_g(by_convention=self.method is None)
         return terms.mean(task.y.frequency, g, self.root)
-
-    def refuse_nobody(
-        self, total: float, convention: dict[str, Any], support: dict[str, Any]
-    ) -> None:
-        """Refuse a metric that has nobody to average over."""
-        if self.method is not None and not (total > 0 and support["largest_weight"] != 0):
-            raise nobody(convention, support)
-        if total == 0:
-            raise UndefinedMetricError("no subject counts: the denominator is 0")
 
     def row(self) -> dict[str, Any]:
         """Return what users see of it."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data.outcomes import Outcomes
-from ..errors import InputError, UndefinedMetricError, one_of
+from ..errors import InputError, UndefinedMetricError, located, one_of
 from ..estimators.reference import Reference, reference_curves
 from .probability.brier import integrated_binomial_log_likelihood, integrated_brier_score
 from .probability.crps import crps
@@ -87,10 +87,8 @@ def skill(
         baseline = reference_curves(Reference(y) if reference is None else reference, len(y))
         name = f"Kaplan-Meier of the {'test' if reference is None else 'training'} outcomes"
     ours = measure(y, predicted, y_train=reference, **options)
-    try:
+    with located("baseline"):
         theirs = measure(y, baseline, y_train=reference, **options)
-    except InputError as error:
-        raise InputError(f"baseline: {error}") from error
     if theirs.value == 0:
         raise UndefinedMetricError("the baseline's loss is zero, so the skill is undefined")
     ratio = ours.value / theirs.value

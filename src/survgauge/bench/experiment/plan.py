@@ -18,7 +18,7 @@ from typing import Any
 from ..._tools.arrays import positive, whole_number
 from ..._tools.extras import need
 from ..._tools.random import check_seed, stream
-from ...errors import InputError
+from ...errors import InputError, located
 from ...metrics.registry import REGISTRY
 from ..models import FACTS
 from .specs import (
@@ -388,10 +388,8 @@ def _check_cause(plan: Plan) -> None:
     for metric in plan.metrics:
         registered = REGISTRY.get(metric.name)
         if registered is not None and metric.function is None:
-            try:
+            with located("plan"):
                 registered.check_cause(plan.cause)
-            except InputError as error:
-                raise InputError(f"plan: {error}") from error
         if plan.cause is not None and metric.distribution is not None:
             raise InputError(
                 f"plan: metric {metric.label!r} has a distribution, which supports no causes yet"

@@ -18,7 +18,7 @@ from ..._old_names import renamed
 from ..._tools.arrays import positive
 from ..._tools.running import is_own
 from ...data.predictions import Prediction
-from ...errors import InputError, one_of
+from ...errors import InputError, located, one_of
 from ...estimators.conditional import Conditional
 from ...estimators.estimated_g import G_SETS
 from ...metrics.conventions import Convention
@@ -391,12 +391,10 @@ class MetricSpec:
         one_of(f"metric {name!r}: needs", needs, ("curves", "times", "risk"))
         label = label_of(table, name, "metric")
         settings = renamed(table, f"metric {name!r}")
-        try:
+        with located(f"metric {name!r}"):
             if metric is not None and metric.within_horizon:
                 settings = _within_horizon(settings)
             _check_settings(metric, settings)
-        except InputError as error:
-            raise InputError(f"metric {name!r}: {error}") from error
         truth = _truth_of(name, truth, function, "tau" in settings)
         true = REGISTRY.get(PLAIN_ERRORS.get(truth, truth))
         if function is not None and true is not None and true.direction != direction:

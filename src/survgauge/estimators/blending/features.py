@@ -11,7 +11,7 @@ import numpy as np
 from ..._tools.arrays import Floats, numbers, to_numpy
 from ..._tools.extras import installed
 from ..._tools.frames import is_arrow
-from ...errors import InputError, MissingExtraError, numbered
+from ...errors import InputError, MissingExtraError, located, numbered
 
 
 def matrices(fitted: Any, others: Any, names: tuple[str, str]) -> tuple[Floats, Floats, list[str]]:
@@ -153,10 +153,8 @@ def _from_frames(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         prepare = _prepared(first, names[0])
-        try:
+        with located(names[1]):
             encoded = prepare.transform(first), prepare.transform(second)
-        except InputError as error:
-            raise InputError(f"{names[1]}: {error}") from error
     notes += [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     return (*encoded, notes)
 
@@ -166,9 +164,8 @@ def _prepared(frame: Any, argument: str) -> Any:
     from ...data.preprocessing import Preprocessor
 
     try:
-        return Preprocessor(standardize=False, drop_constant=True).fit(frame)
-    except InputError as error:
-        raise InputError(f"{argument}: {error}") from error
+        with located(argument):
+            return Preprocessor(standardize=False, drop_constant=True).fit(frame)
     except TypeError as error:  # cells that are no values, such as lists
         raise InputError(
             f"{argument} must hold numbers, text or categories, one value per cell: {error}"

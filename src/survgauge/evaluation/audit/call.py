@@ -12,7 +12,7 @@ from ..._tools.random import check_seed
 from ...data.outcome_parts import check_unit
 from ...data.outcomes import Outcomes
 from ...data.predictions import Prediction
-from ...errors import InputError, UndefinedMetricError
+from ...errors import InputError, UndefinedMetricError, located
 from ...estimators.conditional import Conditional
 from ...estimators.copulas import check_copula
 from ...estimators.reference import Reference
@@ -228,10 +228,8 @@ def _taus(dependence: Any, copula: str) -> list[float]:
     check_copula(copula, 0.0)
     taus = list(dependence)
     for tau in taus:
-        try:
+        with located("dependence"):
             check_copula(copula, tau)
-        except InputError as error:
-            raise InputError(f"dependence: {error}") from error
     return [tau for tau in dict.fromkeys(map(float, taus)) if tau != 0]
 
 

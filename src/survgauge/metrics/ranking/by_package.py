@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -104,113 +106,11 @@ class _Form:
         return concordance_index(y, risk, tau=end, convention="hazardous", **options)
 
 
-_SAME = "The same pairs; equal risks count one half."
-_ROUNDED = "Risks closer than 1e-8 are tied."
-_TRAIN = "Anchors weigh 1/G(t)^2 with G of the training set, at the event instead of before it."
-
-FORMS = (
-    _Form("survgauge", "harrell", "The reference of this table.", "risk, whole"),
-    _Form(
-        "survgauge",
-        "uno",
-        "Anchors weigh 1/G(t-)^2 with G of the test subjects, and lie before tau.",
-        "risk",
-        {"method": "uno"},
-    ),
-    _Form(
-        "survgauge",
-        "antolini",
-        "Subjects are ranked by their survival at the time of each event, not by one number.",
-        "curves",
-    ),
-    _Form("lifelines", "concordance_index(time, predicted, event)", _SAME, "risk, whole"),
-    _Form("R survival", "concordance(Surv(time, event) ~ predicted)", _SAME, "risk, whole"),
-    _Form(
-        "R survival",
-        'concordance(..., timewt = "n/G2")',
-        "Anchors weigh 1/G(t-)^2 with G of the test subjects.",
-        "risk",
-        {"method": "uno", "censoring": "test"},
-    ),
-    _Form(
-        "scikit-survival",
-        "concordance_index_censored",
-        _ROUNDED,
-        "risk, whole",
-        {"convention": "sksurv"},
-    ),
-    _Form(
-        "scikit-survival",
-        "concordance_index_ipcw(..., tau)",
-        f"{_TRAIN} {_ROUNDED}",
-        "risk",
-        {"method": "uno", "convention": "sksurv"},
-    ),
-    _Form("torchsurv", "ConcordanceIndex()", _ROUNDED, "risk, whole", {"convention": "torchsurv"}),
-    _Form(
-        "torchsurv",
-        "ConcordanceIndex()(..., weight=get_ipcw(...))",
-        f"{_TRAIN} {_ROUNDED}",
-        "risk",
-        {"method": "uno", "convention": "torchsurv"},
-    ),
-    _Form(
-        "SurvivalEVAL",
-        'concordance(method="Harrell")',
-        _ROUNDED,
-        "risk, whole",
-        {"convention": "survivaleval"},
-    ),
-    _Form(
-        "SurvivalEVAL",
-        'concordance(method="Harrell", ties="All")',
-        "Pairs of two events at one time count one half as well.",
-        "risk, whole",
-        {"convention": "survivaleval", "ties": "all"},
-    ),
-    _Form(
-        "SurvivalEVAL",
-        'concordance(method="Uno")',
-        "Anchors weigh 1/G(t-)^2 with G of the training set.",
-        "risk",
-        {"method": "uno", "convention": "survivaleval"},
-    ),
-    _Form(
-        "SurvivalEVAL",
-        'concordance(method="Margin")',
-        "Censored subjects count as events at their margin times, with a weight.",
-        "risk, whole",
-        {"method": "margin", "convention": "survivaleval"},
-    ),
-    _Form(
-        "pycox",
-        'concordance_td("antolini")',
-        "Curves are read as steps, and pairs with equal survival at the event count nothing.",
-        "curves",
-        {"convention": "pycox"},
-    ),
-    _Form(
-        "pycox",
-        'concordance_td("adj_antolini")',
-        "Curves are read as steps; equal survival counts one half, and so do events at one time.",
-        "curves",
-        {"convention": "pycox", "ties": "adjusted"},
-    ),
-    _Form(
-        "hazardous",
-        "concordance_index_incidence(..., ipcw_estimator=None)",
-        "Subjects are ranked by the predicted incidence at tau, and anchors at tau count.",
-        "incidence",
-        {"method": "harrell"},
-    ),
-    _Form(
-        "hazardous",
-        'concordance_index_incidence(..., ipcw_estimator="km")',
-        "As before, and anchors weigh 1/G(t)^2 with G of the training set, at least 0.05.",
-        "incidence",
-        {"method": "uno"},
-    ),
-)
+#: One C-index of a package each; the first is that which others are compared with.
+FORMS = [
+    _Form(**row)
+    for row in json.loads(Path(__file__).with_name("by_package.json").read_text(encoding="utf-8"))
+]
 
 
 def concordance_by_package(
