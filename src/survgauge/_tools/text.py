@@ -322,6 +322,22 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
+def six_digits(value: Any) -> Any:
+    """Plain data with numbers of six digits; NaN, infinities and missing cells of frames are None.
+
+    >>> six_digits({"a": [2 / 3, float("inf")], 1: "b"})
+    {'a': [0.666667, None], '1': 'b'}
+    """
+    if isinstance(value, Mapping):
+        return {str(k): six_digits(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [six_digits(v) for v in value]
+    found = plain(value)
+    if isinstance(found, float):
+        return float(f"{found:.6g}")
+    return None if found in ("inf", "-inf") and not isinstance(value, str) else found
+
+
 def as_frame(rows: list[dict[str, Any]], what: str = "a table as a pandas frame") -> Any:
     """Rows as a pandas frame; `what` needs it."""
     return need("pandas", what, "pandas").DataFrame(rows)

@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .._tools.text import p_text, relation
+from .._tools.text import p_text, relation, six_digits
 from ..errors import InputError
 from ..estimators.surrogates import METHODS
 from ..evaluation.phrases import listed
@@ -79,15 +77,8 @@ def _failure(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:
-    return [{str(k): _value(v) for k, v in row.items()} for row in frame.to_dict("records")]
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return float(f"{value:.6g}") if np.isfinite(value) else None
-    return value
+    rows: list[dict[str, Any]] = six_digits(frame.to_dict("records"))
+    return rows
 
 
 def plain_metrics(metrics: list[str], truth: str) -> list[str]:

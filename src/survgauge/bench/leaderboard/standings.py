@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._tools.arrays import Floats
-from ..._tools.text import plain
+from ..._tools.text import six_digits
 from ...errors import InputError
 from ...evaluation.audit.risks import kendall_tau
 from ...evaluation.inference import holm
@@ -97,7 +97,7 @@ def leaderboard_content(board: Board) -> dict[str, Any]:
         "folds": int(board.cells["fold"].nunique()),
         "about": board.about,
     }
-    return _plain(found)
+    return six_digits(found)
 
 
 def _view(
@@ -137,17 +137,6 @@ def _truth(rows: pd.DataFrame, metrics: list[str], views: list[str]) -> dict[str
             "metrics": truth_rows(mine, metrics),
         }
     return found
-
-
-def _plain(value: Any) -> Any:
-    """Return plain data; missing texts of frames are None, numbers have six digits."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, float | np.floating):
-        return float(f"{value:.6g}") if np.isfinite(value) else None
-    return plain(value)
 
 
 #: Settings of models, and how they are called.
