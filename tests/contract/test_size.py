@@ -12,10 +12,10 @@ CODE, FILES, NAMES = 43_300, 230, 129
 WALKS = {
     "mae": (172, 23),
     "mae, method": (135, 23),
-    "brier_score": (132, 22),
+    "brier_score": (132, 23),
     "evaluate, one metric": (378, 42),
     "evaluate": (775, 66),
-    "evaluate_stream": (821, 71),
+    "evaluate_stream": (821, 72),
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._tools.arrays import Bools, Floats, numbers, to_numpy
+from .._tools.frames import refuse_other_order
 from ..data.adapters import are_curves, as_curves
 from ..data.causes import Codes, cause_code
 from ..data.conditional_curves import ConditionalCurves, given_entry
@@ -113,6 +114,7 @@ def one_cause(
 
     Delayed entry is refused unless `entry` allows it.
     """
+    refuse_other_order(y_true, "y_true", {"predictions": curves}, curves=True)
     if cause is None:
         if isinstance(curves, IncidenceCurves):
             raise InputError(

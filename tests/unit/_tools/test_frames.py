@@ -258,6 +258,42 @@ def test_an_error_in_time_refuses_another_order_too():
         sg.mae(y, FRAME["said"], method="true", true_time=FRAME["time"].iloc[SHUFFLED])
 
 
+METRICS_OF_CURVES = {
+    "brier_score": {"times": [100.0]},
+    "binomial_log_likelihood": {"times": [100.0]},
+    "cumulative_dynamic_auc": {"times": [100.0]},
+    "concordance_td": {},
+    "crps": {"tau": 100.0},
+    "log_likelihood": {},
+    "d_calibration": {},
+    "km_calibration": {},
+    "one_calibration": {"time": 100.0},
+    "observed_expected": {"time": 100.0},
+    "calibration_slope": {"time": 100.0},
+    "calibration_slope_cox": {"time": 100.0},
+    "integrated_calibration_index": {"time": 100.0},
+    "integrated_calibration_index_cox": {"time": 100.0},
+    "net_benefit": {"time": 100.0, "thresholds": [0.2]},
+    "cox_snell_residuals": {},
+    "coverage": {},
+}
+
+
+@pytest.mark.parametrize("name", METRICS_OF_CURVES)
+def test_a_metric_of_curves_refuses_another_order(name):
+    with pytest.raises(sg.InputError, match="must have the subjects in the order of y_true"):
+        getattr(sg, name)(FRAME, CURVES_BY_ROW.iloc[:, SHUFFLED], **METRICS_OF_CURVES[name])
+
+
+@pytest.mark.parametrize(
+    "name", ["concordance_index", "cumulative_dynamic_auc", "royston_d", "calibration_slope_cox"]
+)
+def test_a_metric_of_risks_refuses_another_order(name):
+    options = {"times": [100.0]} if name == "cumulative_dynamic_auc" else {}
+    with pytest.raises(sg.InputError, match="must have the subjects in the order of y_true"):
+        getattr(sg, name)(FRAME, FRAME["said"].iloc[SHUFFLED], **options)
+
+
 @pytest.mark.parametrize("labels", [range(N), range(N - 1, -1, -1), ["a"] * N, range(5, N + 5)])
 def test_other_labels_say_nothing(labels):
     """Also the same ones in the same order, some twice, and predictions without labels."""

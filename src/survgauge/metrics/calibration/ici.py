@@ -22,6 +22,7 @@ from ..._tools.arrays import (
     sorting_order,
     whole_number,
 )
+from ..._tools.frames import refuse_other_order
 from ..._tools.running import chunks
 from ...data.curves import SurvivalCurves
 from ...data.outcomes import Outcomes
@@ -468,6 +469,7 @@ def smooth_hazards(
     """`integrated_calibration_index_cox`, without its spread where nobody asks for it."""
     one_of("ties", ties, TIES)
     knots = _checked_knots(knots)
+    refuse_other_order(y_true, "y_true", {"curves": curves}, curves=True)
     y, curves = Outcomes.of(y_true, "y_true"), read_curves(curves)
     time = checked_time(time)
     s = survival_at(y, curves, time, probability)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Floats, probability
+from ..._tools.frames import refuse_other_order
 from ..._tools.text import ShortRepr
 from ...data.outcomes import Outcomes
 from ...errors import one_of
@@ -139,6 +140,7 @@ def residual_details(y_true: Any, curves: Any, *, kind: str = "cox_snell") -> Re
     1
     """
     one_of("kind", kind, KINDS)
+    refuse_other_order(y_true, "y_true", {"curves": curves}, curves=True)
     y = Outcomes.of(y_true, "y_true", entry=True)
     curves = check_curves(curves, y)
     s = own_survival(curves, y.time)
@@ -198,6 +200,7 @@ def coverage(y_true: Any, curves: Any, level: float = 0.9) -> Score:
     0.7083
     """
     level = probability(level, "level")
+    refuse_other_order(y_true, "y_true", {"curves": curves}, curves=True)
     y = Outcomes.of(y_true, "y_true", entry=True)
     curves = check_curves(curves, y)
     s = own_survival(curves, y.time)

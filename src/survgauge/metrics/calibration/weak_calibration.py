@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Floats, repeated, vector
+from ..._tools.frames import refuse_other_order
 from ..._tools.running import chunks
 from ..._tools.text import ShortRepr
 from ...data.curves import SurvivalCurves
@@ -171,6 +172,7 @@ def calibration_slope_cox(
     2.251
     """
     one_of("ties", ties, TIES)
+    refuse_other_order(y_true, "y_true", {"curves": curves}, curves=True)
     y, curves = Outcomes.of(y_true, "y_true", entry=True), read_curves(curves)
     moved = 0
     if time is not None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Bools, Floats, Ints, look_up, positive
+from ..._tools.frames import refuse_other_order
 from ..._tools.running import chunks
 from ...data import interpolation as kernel
 from ...data.conditional_curves import ConditionalCurves
@@ -103,6 +104,7 @@ def score_inputs(
     y_true: Any, curves: Any, sample_weight: Any
 ) -> tuple[Outcomes, SurvivalCurves, Floats]:
     """Read outcomes, curves given entry, and what each subject counts."""
+    refuse_other_order(y_true, "y_true", {"curves": curves}, curves=True)
     y, weight = Outcomes.of(y_true, "y_true", entry=True).sampled(sample_weight)
     return y, check_curves(curves, y), y.weight if weight is None else weight
 

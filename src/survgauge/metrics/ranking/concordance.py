@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._tools.arrays import Bools, Floats, Ints, vector
+from ..._tools.frames import refuse_other_order
 from ...data.curves import SurvivalCurves
 from ...data.incidence import IncidenceCurves
 from ...data.outcomes import IntervalOutcomes, Outcomes
@@ -55,6 +56,7 @@ def concordance_of(y_true: Any, risk: Any, method: str, comparators: bool, **opt
 
 
 def _asked(y_true: Any, risk: Any, method: str, options: dict[str, Any]) -> tuple[Question, Floats]:
+    refuse_other_order(y_true, "y_true", {"risk": risk})
     question = make_question(y_true, method=method, **options)
     values = checked_risk(risk, len(question.y))
     return question, as_close_as(question.convention.risk_tolerance, values)

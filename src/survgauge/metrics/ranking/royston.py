@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from ..._tools.arrays import Floats, sorting_order
+from ..._tools.frames import refuse_other_order
 from ...data.outcomes import Outcomes
 from ...errors import UndefinedMetricError, one_of
 from ...estimators.cox import TIES, CoxRegression
@@ -77,6 +78,7 @@ def royston_d(y_true: Any, risk: Any, *, ties: str = "efron") -> RoystonD:
     (3.209, 0.711)
     """
     one_of("ties", ties, TIES)
+    refuse_other_order(y_true, "y_true", {"risk": risk})
     y = Outcomes.of(y_true, "y_true", entry=True)
     values = checked_risk(risk, len(y))
     present = y.weight > 0
