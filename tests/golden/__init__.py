@@ -5,17 +5,17 @@
 model on each metric, differences between models (with limits and p-values), differences from the
 baseline, and codes of warnings. `test_golden` compares to 1e-10.
 
-Write it anew (only for a change of numbers that is intended, after reading what changes)::
+Compare, and add a new metric, question or call, which leaves all other numbers as they are::
 
     PYTHONPATH=src:tests .venv/bin/python -m golden            # what differs, cell by cell
-    PYTHONPATH=src:tests .venv/bin/python -m golden --write    # and write golden.json
+    PYTHONPATH=src:tests .venv/bin/python -m golden --write    # add what golden.json does not have
 
-Rather than writing it anew, enter an intended change in `golden.INTENDED`: a pattern of cells and
-the reason. A cell is called ``question/metric/model/column`` (``good-poor`` is the difference of
-two models, ``good-baseline`` that from Kaplan-Meier of the reference set; ``metric@4.0`` is the
-metric at that time, ``metric[a]`` in group a), ``question/warnings``, or
-``functions/call/column``. Where a public function or argument is renamed, `golden.questions` and
-`golden.functions` change in one place, and golden.json does not.
+Enter an intended change in `golden.INTENDED`: a pattern of cells and the reason. A cell is called
+``question/metric/model/column`` (``good-poor`` is the difference of two models, ``good-baseline``
+that from Kaplan-Meier of the reference set; ``metric@4.0`` is the metric at that time,
+``metric[a]`` in group a), ``question/warnings``, or ``functions/call/column``. Where a public
+function or argument is renamed, `golden.questions` and `golden.functions` change in one place, and
+golden.json does not.
 """
 
 from __future__ import annotations

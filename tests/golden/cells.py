@@ -53,16 +53,19 @@ def refused(call: Any, names: list[str]) -> list[str]:
     return found
 
 
-def ask(without: dict[str, list[str]] | None = None) -> Lines:
-    """All lines; `without` names the metrics that a question is not asked for."""
+def ask(was: Lines | None = None) -> Lines:
+    """All lines; of a file's lines only its metrics, without those that a question refused."""
     lines: Lines = {}
     names = [metric["name"] for metric in sg.available_metrics()]
+    if was is not None:
+        names = [name for name in names if name in metrics_of(was)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for question, call in questions().items():
-            skip = refused(call, names) if without is None else without[question]
+            end = f"{question}/refused"
+            skip = refused(call, names) if was is None else was[end]["metrics"]
             lines.update(answered(question, call([name for name in names if name not in skip])))
-            lines[f"{question}/refused"] = {"metrics": sorted(skip)}
+            lines[end] = {"metrics": sorted(skip)}
         for label, function in calls().items():
             lines[f"functions/{label}"] = numbers(function())
     return lines
@@ -124,9 +127,16 @@ def differences(was: Lines, now: Lines) -> dict[str, str]:
     return found
 
 
-def without(lines: Lines) -> dict[str, list[str]]:
-    """Metrics that each question was refused."""
-    end = "/refused"
-    return {
-        name[: -len(end)]: line["metrics"] for name, line in lines.items() if name.endswith(end)
-    }
+def metrics_of(lines: Lines) -> set[str]:
+    """Names of the metrics that were asked for."""
+    return {name.split("/")[1].split("@")[0].split("[")[0] for name in lines}
+
+
+def with_new(was: Lines, now: Lines) -> Lines:
+    """The lines of a file, and those of questions, metrics and calls that it does not have."""
+    lines, known = now | was, metrics_of(was)
+    for name in now.keys() & was.keys():
+        if name.endswith("/refused"):
+            new = [metric for metric in now[name]["metrics"] if metric not in known]
+            lines[name] = {"metrics": sorted([*was[name]["metrics"], *new])}
+    return lines

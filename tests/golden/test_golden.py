@@ -9,7 +9,7 @@ import pytest
 
 import survgauge as sg
 from golden import INTENDED
-from golden.cells import ask, differences, read, without
+from golden.cells import ask, differences, metrics_of, read, with_new
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def found():
     if os.environ.get("SURVGAUGE_TESTS") == "base":
         pytest.skip("models of features need extras, and other versions round otherwise")
     was = read()
-    return differences(was, ask(without(was)))
+    return differences(was, ask(was))
 
 
 def intended(cell):
@@ -49,5 +49,19 @@ def test_a_change_of_a_number_is_seen(change):
 
 
 def test_every_metric_is_asked_for():
-    asked = {name.split("/")[1].split("@")[0].split("[")[0] for name in read()}
-    assert {metric["name"] for metric in sg.available_metrics()} <= asked
+    missing = {metric["name"] for metric in sg.available_metrics()} - metrics_of(read())
+    assert not missing, "PYTHONPATH=src:tests python -m golden --write adds them"
+
+
+def test_a_new_metric_is_added_and_nothing_else():
+    was = {"plain/old/good": {"value": 1.0}, "plain/refused": {"metrics": ["none"]}}
+    now = {
+        "plain/old/good": {"value": 2.0},
+        "plain/new/good": {"value": 3.0},
+        "plain/refused": {"metrics": ["other"]},
+    }
+    assert with_new(was, now) == {
+        "plain/old/good": {"value": 1.0},
+        "plain/new/good": {"value": 3.0},
+        "plain/refused": {"metrics": ["none", "other"]},
+    }
